@@ -11,23 +11,23 @@ import { kindOf, readsMarket, type Strategy } from '../strategies/registry.ts'
 import type { PriceCursor, Quiet } from './prices/price-cursor.ts'
 import type { Simulation } from './simulation.ts'
 
-/** While a strategy's slots can only end like the last one. Any change of state or wallet ends it, too. */
+/** Time during which a strategy's slots can only end like the last one. Any change of state or wallet also ends it. */
 export type FastForward = {
   readonly untilMs: number
-  /** The band of its feed's answers; undefined if no price matters. */
+  /** The band of its feed's answers; undefined if prices do not matter. */
   readonly quiet: { readonly cursor: PriceCursor; readonly band: Quiet } | undefined
 }
 
 const FOR_GOOD = Number.POSITIVE_INFINITY
 
-/** Only a change of state ends these. */
+/** Reasons that only a change of state ends. */
 const BY_THE_BOOKS: ReadonlySet<SkipReason> = new Set([
   'halted',
   'paused',
   'too-many-open',
   'account-too-many-open',
 ])
-/** Only a price ends these: a level that is crossed, or an answer that is too old. */
+/** Reasons that only a price ends: a crossed level, or an answer that is too old. */
 const BY_THE_PRICE: ReadonlySet<SkipReason> = new Set([
   'not-triggered',
   'finished',
@@ -41,7 +41,7 @@ export type PlayedStrategy = {
   readonly feeds: readonly PriceFeed[]
 }
 
-/** How long a slot's result holds; undefined if the next slot must be decided. */
+/** Computes how long a slot's result holds; undefined if the next slot must be decided. */
 export function fastForwardOf(
   sim: Simulation,
   { strategy, schedule, feeds }: PlayedStrategy,
@@ -66,13 +66,13 @@ export function fastForwardOf(
   return quiet && { untilMs, quiet }
 }
 
-/** The last slot before a cap or a cooldown frees may wait for it. */
+/** The last slot before a cap or cooldown frees may wait for it. */
 function waitsFromMs({ nowSeconds }: Simulation, schedule: Schedule, freesAtMs: number): number {
   const last = latestSlotAtOrBefore(schedule, freesAtMs / 1000, nowSeconds + 1)
   return last === undefined ? freesAtMs : last * 1000
 }
 
-/** The answers within which decisions stay the same; undefined if they depend on several feeds. */
+/** The answers within which decisions stay the same; undefined if decisions depend on several feeds. */
 function quietOf(
   sim: Simulation,
   { strategy, feeds }: Pick<PlayedStrategy, 'strategy' | 'feeds'>,
@@ -100,7 +100,7 @@ function quietOf(
   }
   const answer = toDouble({ num: reading.answer, den: 1n })
   const now = toDouble(ratio)
-  // An answer is in proportion to the price, or to its inverse.
+  // An answer is proportional to the price, or to its inverse.
   const answerOf = (level: number): number =>
     leg.inverted ? (answer * now) / level : (answer * level) / now
   const [low, high] = leg.inverted ? [band.high, band.low] : [band.low, band.high]
@@ -114,7 +114,7 @@ function quietOf(
   }
 }
 
-/** Doubles do not decide this close to a level. */
+/** Relative margin around a level, because doubles are not exact there. */
 const ROUNDING = 1e-9
 
 function highOf({ high }: PriceBand): number {

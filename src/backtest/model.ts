@@ -2,16 +2,16 @@ import { BPS, baseUnits, minOf, mulDivDown, mulDivUp, type Ratio } from '../doma
 import type { SwapIntent } from '../domain/order/intent.ts'
 import { lessBps } from '../domain/policy.ts'
 
-/** Millionths in one whole: a hundred of them are a basis point. */
+/** Millionths in one whole; a hundred of them are a basis point. */
 export const PPM = 1_000_000n
 
-/** Assumptions in place of services and chains, all listed in the report. */
+/** Assumptions that replace services and chains, all listed in the report. */
 export type FillModel = {
   /** Cost of a swap against the feed's price, millionths. */
   readonly spreadPpm: number
-  /** The service's fee on top, millionths. */
+  /** The service's additional fee, millionths. */
   readonly feePpm: number
-  /** Value of an order that moves the price by 1 %, base units of the value token; undefined: none does. */
+  /** Value of an order that moves the price by 1 %, base units of the value token; undefined if orders do not move it. */
   readonly depth: bigint | undefined
   /** Share of orders that fail although the price allows them, millionths. */
   readonly failurePpm: number
@@ -23,15 +23,15 @@ export type FillModel = {
   readonly validSeconds: number
   /** Gas of each wrap or unwrap. */
   readonly wrapWei: bigint
-  /** Charge of a call to the GasTank. */
+  /** GasTank charge of each call. */
   readonly callWei: bigint
-  /** First balance of the GasTank; undefined: it never runs dry. */
+  /** First balance of the GasTank; undefined if it never runs dry. */
   readonly tankWei: bigint | undefined
   /** Determines which orders fail. */
   readonly seed: string
 }
 
-/** Of no particular service, rather too dear than too cheap. */
+/** Describes no particular service; more expensive rather than too cheap. */
 export const DEFAULT_MODEL: FillModel = {
   spreadPpm: 1_000,
   feePpm: 0,
@@ -46,7 +46,7 @@ export const DEFAULT_MODEL: FillModel = {
   seed: '1',
 }
 
-/** Costs of an order against the feed's price, millionths of its value, in sum at most all of it. */
+/** Costs of an order against the feed's price, millionths of its value; their sum is at most its whole value. */
 export type OrderCosts = {
   readonly spreadPpm: bigint
   readonly feePpm: bigint
@@ -55,7 +55,7 @@ export type OrderCosts = {
 
 const ONE_PERCENT = 10_000n
 
-/** `value`: of the order in base units of the value token, if known. */
+/** `value`: the order's value in base units of the value token, if known. */
 export function costsOf(model: FillModel, value: bigint | undefined): OrderCosts {
   const spreadPpm = minOf(BigInt(model.spreadPpm), PPM)
   const feePpm = minOf(BigInt(model.feePpm), PPM - spreadPpm)
@@ -76,7 +76,7 @@ export function swappedAt(
     return { paid: size.amount, received: mulDivDown(fair, kept, PPM) }
   }
   const fair = mulDivUp(size.amount, price.num, price.den)
-  // An order whose costs are all of its value.
+  // Costs equal the order's whole value, so the division would be by zero.
   const paid = kept === 0n ? fair * PPM : mulDivUp(fair, PPM, kept)
   return { paid, received: size.amount }
 }

@@ -22,7 +22,7 @@ import { slotClosed, slotOpened } from '../journal/events/strategy/slots.ts'
 import type { TransactionRecord } from '../journal/records.ts'
 import type { FillModel } from './model.ts'
 
-/** How quotes, services and chains behave, by the fills of a journal. */
+/** Behaviour of quotes, services and chains, measured from the fills of a journal. */
 export type Observed = {
   /** Figures with enough data; the others keep their defaults. */
   readonly model: Partial<FillModel>
@@ -30,11 +30,11 @@ export type Observed = {
   readonly calls: number
 }
 
-/** Newest values per figure: services and chains change. */
+/** Newest values kept per figure, because services and chains change. */
 const NEWEST = 1_000
-/** Values that a figure needs. */
+/** Minimum values of a figure. */
 const ENOUGH = 5
-/** Orders that a share of failures needs. */
+/** Minimum orders of a failure share. */
 const ENOUGH_ORDERS = 20
 const PPM = 1_000_000
 
@@ -157,7 +157,7 @@ function add<Value>(values: Value[], value: Value): void {
   if (values.length > NEWEST) values.shift()
 }
 
-/** The median; undefined for fewer than `least`. */
+/** The median; undefined without values or with fewer than `least`. */
 function middleOf<Value extends number | bigint>(
   values: readonly Value[],
   least = 0,
@@ -170,7 +170,7 @@ function ppmOf(part: bigint, whole: bigint): number {
   return Number.parseInt(((part * BigInt(PPM)) / whole).toString(), 10)
 }
 
-/** A note on which figures come from the journal. */
+/** A note that lists the figures taken from the journal. */
 export function observedNote({ model, fills, calls }: Observed): string {
   const labels = (isKnown: boolean): string =>
     Object.entries(LABELS)

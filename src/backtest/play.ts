@@ -32,26 +32,26 @@ export type BacktestListener = OrderListener & {
   /** Consecutive slots skipped for one reason. */
   skipped(strategy: Strategy, walked: Walked, skip: Pick<Skip, 'reason' | 'detail'>): void
   missed(strategy: Strategy, run: MissedRun): void
-  /** At the beginning, every sample and the end. */
+  /** Called at the beginning, at every sample and at the end. */
   sample(sim: Simulation): void
 }
 
 export type PlayInput = SimulationInput & {
   readonly listener: BacktestListener
   readonly sampleSeconds: number
-  /** False decides every slot by itself: slower, with the same results. */
+  /** False decides every slot separately: slower, with the same results. */
   readonly fastForwards: boolean
-  /** Called with the share that is done; true stops the run. */
+  /** Called with the share done; returns true to stop the run. */
   readonly progress?: (share: number) => boolean
 }
 
 type StrategyRun = PlayedStrategy & {
   walk: SlotWalk
-  /** When its next slot is decided; infinity if none follows. */
+  /** Time at which its next slot is decided; infinity if none follows. */
   dueMs: number
-  /** The slot is decided again later, when more than one may be due. */
+  /** The slot is decided again later, when several may be due. */
   isPostponed: boolean
-  /** Set while its slots all end with `skip`. */
+  /** Set while all of its slots end with `skip`. */
   fastForward: (FastForward & { readonly skip: Skip }) | undefined
 }
 
@@ -59,7 +59,7 @@ type StrategyRun = PlayedStrategy & {
 const PROGRESS_EVERY = 4_096
 
 /**
- * Plays strategies over the past. Time advances to the next slot, step of an order, or sample. The daemon's own code decides;
+ * Plays strategies over the past. Time advances to the next slot, order step or sample. The daemon's own code decides;
  * `SimulatedBroker` executes orders.
  */
 export class Play {
@@ -142,7 +142,7 @@ export class Play {
     }
   }
 
-  /** Ends the fast-forwards that end by a moment. Returns whether there were any. */
+  /** Ends the fast-forwards that end by a time. Returns true if there were any. */
   #wakeAt(atMs: number, brokenBy: PriceCursor | undefined): boolean {
     let hasWoken = false
     for (const run of this.#runs) {
@@ -159,7 +159,7 @@ export class Play {
     return hasWoken
   }
 
-  /** Accounts for the slots before a moment, and decides the next one again. */
+  /** Accounts for the slots before a time, and decides the next slot again. */
   #wake(run: StrategyRun, atMs: number): void {
     const { fastForward } = run
     if (fastForward === undefined) return
@@ -189,9 +189,9 @@ export class Play {
     }
   }
 
-  /** First orders, then slots, then the sample. */
+  /** Runs orders first, then slots, then the sample. */
   #doAt(atMs: number): Promise<void> | undefined {
-    // An order's step changes the state: earlier slots are accounted for before it.
+    // An order's step changes the state, so earlier slots are accounted for before it.
     if (this.#broker.nextMs <= atMs) this.#wakeAll(atMs)
     while (this.#broker.step());
     const { version } = this.sim
@@ -228,7 +228,7 @@ export class Play {
       const input = this.sim.considerInput(run.strategy, slotSeconds)
       const considered = consider(input)
       if ('asks' in considered) {
-        // Later slots are decided by the market at that time.
+        // The market at that time decides later slots.
         run.dueMs = Number.POSITIVE_INFINITY
         return this.#ask(run, input, considered)
       }
@@ -258,7 +258,7 @@ export class Play {
     return { slots: due.open, missed: due.missed }
   }
 
-  /** Records the decision of a slot. False if it is postponed. */
+  /** Records the decision of a slot. Returns false if the slot is postponed. */
   #record(run: StrategyRun, slotSeconds: number, considered: Considered): boolean {
     const { strategy, schedule } = run
     const { decision, inputs } = considered

@@ -24,11 +24,11 @@ import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
 import { isCall } from '../venues/call/call-projection.ts'
 import type { SimulationInput } from './simulation.ts'
 
-/** A slot that would be decided otherwise now. */
+/** A slot that would now be decided differently. */
 type Difference = {
   readonly strategy: string
   readonly slotSeconds: number
-  /** In the journal, and decided now from the same inputs. */
+  /** The decision in the journal, and the decision made now from the same inputs. */
   readonly was: string
   readonly is: string
 }
@@ -37,20 +37,20 @@ export type Replayed = {
   /** Slots decided again, by strategy. */
   readonly slots: ReadonlyMap<string, number>
   readonly differences: readonly Difference[]
-  /** Slots of strategies whose file is gone or changed. */
+  /** Slots of strategies whose file is missing or changed. */
   readonly others: number
 }
 
 type ReplayInput = Pick<SimulationInput, 'strategies' | 'account' | 'modules'> & {
-  /** Whether an intent was decided by this very file. */
+  /** True if this very file decided the intent. */
   readonly isByTerms: (intent: Intent, strategy: Strategy) => boolean
 }
 
 type Decided = SlotOpened | SlotClosed
 
 /**
- * Takes every decision of a journal again, with its state, time, prices and balances. Outcomes of orders, operators' commands and
- * missed slots are as recorded.
+ * Makes every decision of a journal again, with its state, time, prices and balances. Outcomes of orders, operators'
+ * commands and missed slots are as recorded.
  */
 export async function replay(
   records: Iterable<JournalRecord> | AsyncIterable<JournalRecord>,
@@ -76,7 +76,9 @@ export async function replay(
   return { slots, differences, others }
 }
 
-/** An opened slot, or one closed without having been open: others end by their orders, or by an operator's approval. */
+/**
+ * True for an opened slot, or one closed without having been open. Others end by their orders, or by an operator's approval.
+ */
 function isDecision(event: JournalRecord['event'], state: DaemonState): event is Decided {
   if (slotOpened.is(event)) return true
   if (!slotClosed.is(event) || event.reason === 'needs-approval') return false
@@ -133,7 +135,7 @@ async function decideAgain(
   return { strategy: strategy.name, slotSeconds, was, is: late ?? is }
 }
 
-/** Slots must follow the calendar without gaps, unless an operator triggered them. */
+/** Reports a slot that skips one of the calendar. Slots follow it without gaps, unless an operator triggered them. */
 function lateText(event: Decided, strategy: Strategy, state: DaemonState): string | undefined {
   const record = state.strategies.get(strategy.name)
   if (record === undefined) return 'it was never scheduled'
@@ -181,7 +183,9 @@ function intentText({ terms: _, ...intent }: Intent): string {
 /** A market with the prices and balances of a recorded decision. */
 function recordedMarket({ blockNumber, blockTimeSeconds, prices, available }: DecisionInputs) {
   return {
-    /** A price becomes one feed's answer over another's; a refused price, a feed that is refused likewise. */
+    /**
+     * A price becomes one feed's answer over another's. A refused price becomes a feed that is refused for the same reason.
+     */
     pathOf(sell: Token, buy: Token): PricePath | undefined {
       const key = pairKey(sell, buy)
       const price = prices[key]
@@ -245,7 +249,7 @@ function readingsOf(
   return reading === undefined ? [] : [[`${key}/0` as Pair, reading]]
 }
 
-/** Recorded prices were young enough. */
+/** Recorded prices were recent enough, so their age does not matter. */
 const MAX_AGE_SECONDS = 10 * 366 * 86_400
 const UNIT: Token = { ...ETHER, decimals: 0 }
 const UNIT_FEED = {

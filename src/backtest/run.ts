@@ -9,19 +9,19 @@ import { Tally } from './report/tally.ts'
 import type { SimulationInput } from './simulation.ts'
 
 export type BacktestInput = SimulationInput & {
-  /** All configured tokens: untraded balances are shown, too. */
+  /** All configured tokens, because untraded balances are shown too. */
   readonly tokens: readonly Token[]
   readonly modelSource: ModelResult['source']
-  /** Whether to repeat it with other assumptions. */
+  /** True to repeat it with other assumptions. */
   readonly varies: boolean
-  /** Called with the share that is done; true stops the backtest. */
+  /** Called with the share done; returns true to stop the backtest. */
   readonly progress?: (share: number) => boolean
 }
 
-/** Samples lie an hour apart, or further for at most this many. */
+/** Samples lie an hour apart, or further if there would be more than this. */
 const SAMPLES_MAX = 10_000
 const HOUR_SECONDS = 3_600
-/** For short periods. */
+/** Samples lie closer if there would be fewer than this. */
 const SAMPLES_MIN = 500
 
 /** Undefined if it was stopped. */
@@ -86,7 +86,7 @@ function sampleSecondsOf({ fromSeconds, untilSeconds }: SimulationInput): number
   return Math.max(1, even, Math.min(HOUR_SECONDS, Math.floor(seconds / SAMPLES_MIN)))
 }
 
-/** Traded tokens and first balances, the chain's coin last. */
+/** Traded tokens and first balances, with the chain's coin last. */
 function heldTokens({ strategies, balances, tokens }: BacktestInput): readonly Token[] {
   const traded = strategies.flatMap(assetsOf).map(({ token }) => token)
   const owned = tokens.filter(({ address }) => (balances.get(address) ?? 0n) > 0n)

@@ -64,9 +64,9 @@ export type OrderListener = {
 
 type Step = { readonly atMs: number; readonly id: IntentId; readonly does: 'sign' | 'fill' | 'die' }
 
-/** From a permit's deadline until it is known to be dead. */
+/** Time from a permit's deadline until it is known to be dead. */
 const DEATH_MS = 10_000
-/** Between checks whether the account's other call has ended. */
+/** Interval between checks for the end of the account's other call. */
 const TURN_MS = 1_000
 
 /** Executes orders by the model: the daemon's own code makes all checks, and the model replaces services and chains. */
@@ -74,13 +74,13 @@ export class SimulatedBroker {
   readonly #sim: Simulation
   readonly #listener: OrderListener
   readonly #orderEnded: () => void
-  /** Soonest first; steps of one moment in the order of their entry. */
+  /** Soonest first. Steps of one time keep the order of their entry. */
   readonly #steps: Step[] = []
   readonly #context: StartContext & { readonly account: Simulation['input']['account'] }
   #transactions = 0
   #tankWei: bigint | undefined
 
-  /** `orderEnded`: called when any order has ended. */
+  /** `orderEnded` is called when any order has ended. */
   constructor(sim: Simulation, listener: OrderListener, orderEnded: () => void) {
     this.#sim = sim
     this.#listener = listener
@@ -102,13 +102,13 @@ export class SimulatedBroker {
     for (const id of ids) this.#add(nowMs + input.model.quoteSeconds * 1000, id, 'sign')
   }
 
-  /** Orders in flight are few, so the list is short. */
+  /** Inserts in order of time; few orders are pending, so the list is short. */
   #add(atMs: number, id: IntentId, does: Step['does']): void {
     const after = this.#steps.findLastIndex((step) => step.atMs <= atMs)
     this.#steps.splice(after + 1, 0, { atMs, id, does })
   }
 
-  /** Takes one step that is due; false if none is. */
+  /** Takes one due step; false if none is due. */
   step(): boolean {
     const due = this.nextMs <= this.#sim.nowMs ? this.#steps.shift() : undefined
     const open = due && this.#sim.state.intents.get(due.id)
@@ -186,7 +186,7 @@ export class SimulatedBroker {
     return costsOf(this.#sim.input.model, this.#sim.worth(token, size.amount))
   }
 
-  /** Whether the wallet holds what an order may take, and the gas for wrapping it. */
+  /** Reports a wallet that lacks the order's maximum, or the gas for wrapping it. */
   #cover({ sell }: SwapIntent, { sellAmount }: ModelQuote): Closing | undefined {
     const { wallet, input } = this.#sim
     if (!sell.native)
@@ -241,7 +241,7 @@ export class SimulatedBroker {
     this.#add(deadlineSeconds * 1000 + DEATH_MS, intent.id, 'die')
   }
 
-  /** The permit is past its deadline and unused: another attempt, or the end. */
+  /** The permit is unused past its deadline: makes another attempt, or ends. */
   #die(open: OpenSwap): void {
     const { nowSeconds } = this.#sim
     const { attempt, permit, intent } = open
@@ -315,7 +315,7 @@ export class SimulatedBroker {
     }
   }
 
-  /** No two fills are in one transaction. */
+  /** Every fill has its own transaction. */
   #nextHash(): Hex {
     this.#transactions += 1
     return `0x${this.#transactions.toString(16).padStart(64, '0')}`

@@ -5,7 +5,7 @@ import type { PermitRecord } from '../domain/order/permit.ts'
 import type { OpenCall, OpenSwap } from '../journal/state/daemon-state.ts'
 import type { ModelQuote } from './model.ts'
 
-/** Records of what a daemon would have signed. Nothing is signed: digests and nonces are empty. */
+/** Records that a daemon would have signed. Nothing is signed: digests and nonces are empty. */
 
 export function permitOf(
   { intent, attempt }: OpenSwap,

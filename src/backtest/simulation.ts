@@ -20,7 +20,7 @@ export type SimulationInput = {
   readonly feeds: ReadonlyMap<Pair, PriceFeed>
   readonly pricePath: OrderContext['pricePath']
   readonly priceSeries: readonly PriceSeries[]
-  /** First balances, base units; the chain's coin under NATIVE_TOKEN. */
+  /** First balances in base units; the chain's coin under NATIVE_TOKEN. */
   readonly balances: ReadonlyMap<Address, bigint>
   /** Both inclusive. */
   readonly fromSeconds: number
@@ -35,7 +35,7 @@ export type SimulationInput = {
   readonly modules: Modules
 }
 
-/** The simulation at one moment of the past: real prices, and state and wallet as the strategies left them. */
+/** The simulation at one time of the past: real prices, and the state and wallet that the strategies have produced. */
 export class Simulation {
   readonly input: SimulationInput
   readonly state: DaemonState = emptyState()
@@ -64,7 +64,7 @@ export class Simulation {
     for (const event of events) reduce(this.state, event, this.nowMs)
   }
 
-  /** A skipped slot, which affects no other strategy. */
+  /** Applies a skipped slot, which affects no other strategy. */
   applyUnseen(event: JournalEvent): void {
     reduce(this.state, event, this.nowMs)
   }
@@ -83,7 +83,7 @@ export class Simulation {
     }
   }
 
-  /** What a slot is decided by now. One literal: merging objects for each slot took a tenth of a backtest. */
+  /** Inputs of a decision now. One literal, because merging objects for each slot took a tenth of a backtest. */
   considerInput(strategy: Strategy, slotSeconds: number): ConsiderInput {
     const { pricePath, account, owner, caller } = this.input
     const { state, nowMs } = this
@@ -101,7 +101,7 @@ export class Simulation {
     }
   }
 
-  /** Sell base units per buy base unit by the newest rounds, however old; undefined before the first. */
+  /** Sell base units per buy base unit by the newest rounds, however old; undefined before the first round. */
   marketPrice(sell: Token, buy: Token): Ratio | undefined {
     return marketRatio(this.input.pricePath(sell, buy), this.board.readings)
   }
@@ -141,7 +141,7 @@ class Wallet {
     this.#balances.set(token, this.of(token) + amount)
   }
 
-  /** Wraps, or with a negative amount unwraps. Both cost gas. */
+  /** Wraps, or unwraps for a negative amount. Both cost gas. */
   wrap({ token }: Asset, amount: bigint, gasWei: bigint): void {
     this.add(NATIVE_TOKEN, -amount - gasWei)
     this.add(token.address, amount)

@@ -25,7 +25,7 @@ import { readCallsIn, readCallTrace, readWhether, TRACE_SIZE } from './transacti
 const CALLS_ROUTE = 'calls'
 /** Transactions in one range of 2,000 blocks: five per block. */
 const CALLS_MAX = 10_000
-/** Upper bound on whole blocks read. Longer than a call's lifetime with one block every two seconds. */
+/** Upper bound on whole blocks read: longer than a call's lifetime at one block every two seconds. */
 const BLOCKS_MAX = 2_000n
 /** Blocks read between two checks for a match. */
 const BLOCKS_TOGETHER = 12n
@@ -98,9 +98,8 @@ async function searchCalls(
 }
 
 /**
- * Searches one node, or whichever answers. First reads the transactions in which the contract emitted a log. A call that
- * emits no log, or bypasses the contract, appears in whole blocks only: these are read if no log matched, or for a thorough
- * search.
+ * Searches the given nodes. First reads the transactions in which the contract emitted a log. A call that emits no log, or
+ * bypasses the contract, appears only in whole blocks. These are read if no log was found, or for a thorough search.
  */
 async function readCallsWith(
   nodes: Readers,
@@ -207,8 +206,8 @@ const KNOWN_FIELDS = FIELD.name | FIELD.version | FIELD.chainId | FIELD.verifyin
 const WORD_LENGTH_MAX = 1_000
 
 /**
- * Reads the time and the nonce in one multicall, so both come from one block. Two requests of a batch may be answered by
- * nodes at different heads: an old nonce with a newer time would make an executed call look expired.
+ * Reads the time and the nonce in one multicall, so that both come from one block. Nodes at different heads may answer two
+ * requests of a batch: an old nonce with a newer time would make an executed call look expired.
  */
 async function readAccount(
   node: Node,
@@ -278,13 +277,13 @@ function readNestedNonce(
   })
 }
 
-/** If even the block is missing, the node refused the whole call, and every read reports that. */
+/** If even the block number is missing, the node refused the whole call, and every read reports that. */
 function known<Value>(read: ContractRead<Value>): Value {
   if (read.status === 'failure') throw read.error
   return read.result
 }
 
-/** ERC-5267. A field that the bits leave out is returned empty, so it cannot match the expected one. */
+/** ERC-5267. Fields that the bits omit are returned empty, so they cannot match the expected ones. */
 function domainOf(answered: ContractDomain): AnsweredDomain | undefined {
   const [fieldsByte, name, version, chainId, verifyingContract, , extensions] = answered
   if (name.length > WORD_LENGTH_MAX || version.length > WORD_LENGTH_MAX) return undefined

@@ -55,7 +55,7 @@ type Wiring = {
 const OUTGOING_ROUTE = 'outgoing'
 /** Some wrapped coins burn by a transfer to the zero address when they are unwrapped. */
 const ZERO_ADDRESS_TOPIC = topicOf('0x0000000000000000000000000000000000000000')
-/** Upper bound on transactions in which the owner paid since one permit was recorded. */
+/** Upper bound on transactions in which the owner paid since the permit was recorded. */
 const OUTGOING_MAX = 1_000
 /** keccak256 of `UnorderedNonceInvalidation(address,uint256,uint256)`: the owner invalidated nonces of one word. */
 const INVALIDATION_TOPIC: Hex = '0x3704902f963766a4e561bbaab6e6cdc1b1dd12f6e9e99648da8843b3f46b918d'
@@ -178,7 +178,7 @@ function readFinalPermit(
       doing: 'reading a final nonce',
       keyOf: ({ nonceUsed }) => (nonceUsed ? 'used' : 'unused'),
       reading: { route: 'final-permit', size: 2 },
-      // Reads the nonce and the time in one multicall, so both are from one block.
+      // Reads the nonce and the time in one multicall, so that both come from one block.
       async read(node) {
         const { final } = await finalBlock(node, assembly.rule, latestSeconds)
         const reads = nonceReads(wiring, permit)
@@ -192,7 +192,7 @@ function readFinalPermit(
   )
 }
 
-/** Searches at most 100,000 blocks. */
+/** Searches at most `LOG_SEARCH_BLOCKS` blocks. */
 async function readOutgoing(
   assembly: Assembly,
   permit2: Address,
@@ -223,7 +223,9 @@ async function readOutgoing(
   return { ok: true, value: { traces: known.filter((trace) => trace !== undefined), cancelled } }
 }
 
-/** The transaction in which the owner invalidated a nonce. An order cancelled this way is not searched for again. */
+/**
+ * Confirms by quorum the transaction in which the owner invalidated a nonce: a cancelled order is not searched for again.
+ */
 async function confirmedCancel(
   assembly: Assembly,
   filter: LogFilter,
@@ -247,7 +249,7 @@ async function confirmedCancel(
   return reply.ok && reply.value[0] === true ? place : undefined
 }
 
-/** What a transaction moved, by quorum: it counts against caps, so a single node must not decide it. */
+/** Confirms by quorum what a transaction moved: it counts against caps, so a single node must not decide it. */
 async function confirmed(
   assembly: Assembly,
   trace: TransactionTrace,
@@ -272,7 +274,7 @@ function traceKey(trace: TransactionTrace | undefined): string {
   return `${success ? 'mined' : 'reverted'} in ${blockHash} (${moved.join(', ')})`
 }
 
-/** Payments that any node of the quorum shows. Logs arrive late, so a node without them proves nothing. */
+/** Payments that any node of the quorum reports. Logs arrive late, so a node without them proves nothing. */
 async function readPayments(
   assembly: Assembly,
   { owner, tokens, ...range }: Parameters<Chain['payments']>[0],
@@ -303,7 +305,7 @@ function paymentOf({ address, data, txHash, block, index }: FoundLog): Payment {
   return { token, amount: BigInt(data), logIndex: index, txHash, blockNumber: block }
 }
 
-/** A transfer of zero is not a payment: anyone can emit one in another account's name. */
+/** A zero transfer is not a payment: anyone can emit one in another account's name. */
 function isPayment({ data }: FoundLog): boolean {
   return /[1-9a-f]/.test(data.slice(2))
 }

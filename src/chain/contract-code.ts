@@ -12,13 +12,13 @@ import { type Assembly, finalBlock } from './final-blocks.ts'
 import { RpcRefusal, UnusableAnswer } from './node/batch.ts'
 import { type Node, readValue } from './node/nodes.ts'
 
-/** In order of precedence. */
+/** Storage slots that name a proxy's implementation, in order of precedence. */
 const SLOTS = {
-  /** EIP-1967, `eip1967.proxy.implementation` less 1. */
+  /** EIP-1967, `eip1967.proxy.implementation` minus 1. */
   implementation: '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc',
-  /** keccak256 of `org.zeppelinos.proxy.implementation`: older proxies, such as that of USDC. */
+  /** keccak256 of `org.zeppelinos.proxy.implementation`, used by older proxies such as USDC's. */
   zeppelin: '0x7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3',
-  /** EIP-1967, `eip1967.proxy.beacon` less 1. The implementation is read from the beacon. */
+  /** EIP-1967, `eip1967.proxy.beacon` minus 1. The implementation is read from the beacon. */
   beacon: '0xa3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50',
 } as const
 type Slot = keyof typeof SLOTS
@@ -132,7 +132,7 @@ async function readImplementation(
   return undefined
 }
 
-/** Undefined for zero. */
+/** Undefined for the zero address. */
 function addressIn(word: Hex): Address | undefined {
   const digits = word
     .slice(2)
@@ -143,8 +143,7 @@ function addressIn(word: Hex): Address | undefined {
 
 /**
  * Reads code hashes with one contract-creation call: its init code runs EXTCODEHASH on each address and returns the hashes
- * as the new contract's code. Reading the full code would take hundreds of kilobytes. Falls back to the full code if a node
- * does not run such a call.
+ * as the new contract's code. The full code would be hundreds of kilobytes, and is read only if a node refuses such a call.
  */
 async function readHashes(
   node: Node,

@@ -18,7 +18,7 @@ const PERCENTILE = 50
 /** The median of the nodes' fees, and the highest base fee that any node reports. */
 export type HeardFees = Fees & { readonly highestBaseFeePerGas: bigint }
 
-/** Reads every node and takes the median, with two nodes the lower value, so no single node can raise a fee. */
+/** Reads every node and takes the median (with two nodes the lower value), so that no single node can raise a fee. */
 export async function readFees(nodes: Nodes): Promise<ChainReply<HeardFees>> {
   const replies = await Promise.all(
     nodes.apart().map((node) => readValue(node, { route: DRAFTING, size: 1 }, feesBy)),

@@ -20,7 +20,7 @@ import { readReceipt } from './transaction-trace.ts'
 const ROUTE = 'finality'
 
 export type AssemblyOptions = {
-  /** Answers from a node on another chain are rejected (except `identity`, which reports the chain). */
+  /** Rejects answers from a node on another chain, except `identity`, which reports the chain. */
   readonly chainId: number
   /** In order of preference. Reads fall back to the next node; broadcasts never do. */
   readonly rpcUrls: readonly string[]
@@ -101,7 +101,7 @@ export async function agreedRead<Value>(
   return reply.ok ? { ok: true, value: reply.value.reduce(choose) } : reply
 }
 
-/** Prefers the oldest block, which claims the least. */
+/** Prefers the older block, which claims less. */
 export function earlier<View extends SeenBlock>(one: View, other: View): View {
   return other.blockTimeSeconds < one.blockTimeSeconds ? other : one
 }
@@ -110,7 +110,10 @@ function said(votes: ReadonlyMap<string, readonly unknown[]>): string {
   return [...votes].map(([key, nodes]) => `${nodes.length} say ${key}`).join(', ')
 }
 
-/** A node whose newest block lies in the future is rejected: a deadline that passed there has passed nowhere else. */
+/**
+ * The newest and the final block. Rejects a node whose newest block lies in the future: a deadline that passed there has
+ * passed on no other node.
+ */
 export async function finalBlock(
   node: Node,
   { finality }: FinalityRule,
@@ -192,7 +195,7 @@ async function readBlocks(
       observe({ type: 'nodes-disagree', doing: 'reading blocks', message })
     }
   }
-  // A block is final for the quorum once the slowest of `agree` nodes reports it as final.
+  // A block is final for the quorum once `agree` nodes report it as final.
   const finals = snapshots.map(({ final }) => final).toSorted((a, b) => (a < b ? 1 : -1))
   const final = finals[rule.agree - 1] ?? 0n
   const lag = Number(head.blockNumber - final)
@@ -285,7 +288,7 @@ async function nonceOutcomeAt(
   return receipt
 }
 
-/** The first block from which a condition holds. Searches near `last` first: nodes may have pruned old state. */
+/** The first block from which a condition holds. Searches near `last` first, because nodes may have pruned old state. */
 async function firstBlock(
   last: bigint,
   holdsAt: (block: bigint) => Promise<boolean>,

@@ -21,16 +21,16 @@ export type MetNode = {
   readonly latencyMs: number
 }
 
-/** A text gives the reason the node lacks it. */
+/** A node's history. A string states why the node lacks it. */
 export type NodeHistory = {
   readonly finalNumber: bigint
-  /** Balances at the newest final block. Fills and expiry are determined from these. */
+  /** Balances at the newest final block, which determine fills and expiry. */
   readonly finalState: true | string
-  /** Balances at the chain's first block: an archive node. */
+  /** Balances at the chain's first block, which only archive nodes have. */
   readonly firstState: true | string
-  /** Logs of recent blocks, at whatever range the node allows. */
+  /** Logs of recent blocks, in any range that the node allows. */
   readonly newLogs: true | string
-  /** Blocks and logs as far back as an order search goes. */
+  /** Blocks and logs as far back as an order search reads. */
   readonly oldLogs: true | string
   readonly oldLogsFrom: bigint
 }
@@ -46,13 +46,13 @@ export type NodeInspection = {
   readonly common: { readonly number: bigint; readonly hash: Hex } | undefined
 }
 
-/** A token's own metadata; undefined where the contract does not answer. */
+/** A token's own metadata; undefined if the contract does not answer. */
 export type TokenInspection = {
   readonly decimals: number | undefined
   readonly symbol: string | undefined
 }
 
-/** An allowance in Permit2's own table. Orders of this daemon never use one: each carries its own signature. */
+/** An allowance in Permit2's own table. This daemon's orders never use one, because each carries its own signature. */
 export type Permit2Right = {
   readonly token: Address
   readonly spender: Address
@@ -60,7 +60,7 @@ export type Permit2Right = {
   readonly expiresAtSeconds: number
 }
 
-/** Chain reads for diagnostics. Trading does not depend on them. */
+/** Chain reads for diagnostics; trading does not depend on them. */
 export type Inspection = {
   nodes(query: { readonly latestSeconds: number }): Promise<readonly NodeInspection[]>
   fees(): Promise<ChainReply<Fees>>
@@ -170,7 +170,7 @@ async function sightOf(
     stateAt(seat, finalNumber),
     stateAt(seat, minOf(1n, finalNumber)),
   ])
-  // Not in the same batch as the others: a gateway that refuses the logs may refuse the whole batch.
+  // Sent in a separate batch: a gateway that refuses the logs may refuse the whole batch.
   const newLogs = await newLogsOf(seat, met.value.headNumber)
   const oldLogs = await logsAt(seat, oldLogsFrom)
   const logs = { newLogs, oldLogs, oldLogsFrom }
@@ -180,7 +180,7 @@ async function sightOf(
 /** Longest batch that an order waits for: a draft plus the chain id. */
 const ORDER_REQUESTS = 6
 
-/** True, or why the node does not answer. */
+/** True, or the reason why the node does not answer. */
 async function tries(
   seat: Seat,
   size: number,
@@ -204,7 +204,7 @@ async function newLogsOf(seat: Seat, head: bigint): Promise<true | string> {
   return true
 }
 
-/** Queries a contract that emits no logs. Some nodes return an empty list for blocks they do not have. */
+/** Queries a contract that emits no logs. Some nodes return an empty list for blocks that they do not have. */
 function logsAt(seat: Seat, number: bigint): Promise<true | string> {
   const block = numberToHex(number)
   return tries(seat, 2, async (node) => {

@@ -24,13 +24,13 @@ export type LogFilter = {
 type LogQuery = {
   readonly route: string
   readonly filters: readonly LogFilter[]
-  /** Filters per request, and so per block range; fewer for a search that may end early. Default 12. */
+  /** Filters per request, and so per block range. A search that may end early uses fewer. Default 12. */
   readonly filtersTogether?: number
 }
 
 type LogSearch = LogQuery & {
   readonly fromBlock: bigint
-  /** A node that has not reached this block is skipped. */
+  /** Nodes that have not reached this block are skipped. */
   readonly atLeastBlock: bigint
   /** Unix seconds; the search ends here. */
   readonly untilSeconds: number
@@ -39,8 +39,8 @@ type LogSearch = LogQuery & {
 export type Readers = Pick<Nodes, 'read'>
 
 /**
- * Yields matching logs since a block, one block range after another, oldest first. A fault is always the last item.
- * Searches at most 100,000 blocks, and yields `unavailable` if `untilSeconds` lies beyond. The number of requests depends
+ * Yields matching logs since a block, one block range after another, oldest first. A fault is always the last item. Searches
+ * at most `LOG_SEARCH_BLOCKS` blocks, and yields `unavailable` if `untilSeconds` lies beyond. The number of requests depends
  * on the nodes' limits; each answer advances by at least one block.
  */
 export async function* foundLogs(
@@ -60,7 +60,7 @@ export async function* foundLogs(
   }
 }
 
-/** Newest first, within a bounded number of requests; `fromBlock` is the oldest block searched. */
+/** Reads logs newest first, within a bounded number of requests. The result's `fromBlock` is the oldest block searched. */
 export async function newestLogs(
   nodes: Readers,
   search: LogQuery,
@@ -80,7 +80,7 @@ export async function newestLogs(
 }
 
 type Course = {
-  /** For nodes without limits of their own. */
+  /** Used for nodes that keep no limit between searches. */
   readonly logBlocks: Limit
   /** Filters per request; fewer once a node has rate-limited us. */
   filtersTogether: number
@@ -113,7 +113,7 @@ async function readStretch(
   return found
 }
 
-/** Reads as many blocks as the node allows. After a refusal it asks for fewer, one request at a time. */
+/** Reads as many blocks as the node allows. After a refusal it requests fewer, one range at a time. */
 async function stretchFrom(
   node: Node,
   filters: readonly LogFilter[],
@@ -156,7 +156,7 @@ async function askLogs(
     ...queries.map((filter) => node.request('eth_getLogs', [filter])),
   ])
   const newest = ranges.map(({ toBlock }) => toBlock).reduce(maxOf)
-  // The node would answer without the blocks that it does not have.
+  // A node answers without the blocks that it does not have, so its head must cover the range.
   if (BigInt(head) < newest) throw new UnusableAnswer(behind(head, newest))
   const found = logs.flat().map((log) => ({
     address: log.address,
@@ -189,7 +189,7 @@ function refusalIn(error: unknown): Refusal {
   throw error
 }
 
-/** Whether a smaller block range might succeed. Unknown refusals count too, because nodes word them freely. */
+/** True if a smaller block range might succeed. Unknown refusals count too, because nodes word them freely. */
 function isAboutSize(refusal: Refusal): boolean {
   const { kind } = refusal
   if (kind === 'other') return refusal instanceof RpcRefusal || refusal instanceof BatchRefused
@@ -204,7 +204,7 @@ function finalOf(refusal: Refusal, block: bigint): Refusal {
     : refusal
 }
 
-/** Batches the keys by size. A value missing on a node makes that node unusable. */
+/** Reads each key, in batches by size. A node without one of the values is unusable. */
 export async function readEach<Key, Value>(
   nodes: Readers,
   keys: readonly Key[],
@@ -258,7 +258,7 @@ export type FoundLog = {
   readonly index: number
 }
 
-/** The end of a search: the newest block, or the last allowed block if `untilSeconds` has passed by then. */
+/** The end of a search: the newest block, or the last allowed block if its time is past `untilSeconds`. */
 async function lastBlock(nodes: Readers, search: LogSearch): Promise<ChainReply<bigint>> {
   const { route, fromBlock, untilSeconds } = search
   const head = await readHead(nodes, search)

@@ -3,8 +3,8 @@ import type { Address } from '../domain/money/units.ts'
 import type { Chain } from '../ports.ts'
 
 /**
- * Replaces the wallet's balances with the config's starting balances, for a dry run. Prices and everything else come from
- * the chain. Paper trades since then are in the journal. Base units; ether under NATIVE_TOKEN.
+ * Replaces the wallet's balances with the config's starting balances, for a dry run. Everything else comes from the chain,
+ * and later paper trades from the journal. Base units; ether under NATIVE_TOKEN.
  */
 export function withPaperBalances<Of extends Pick<Chain, 'view'>>(
   chain: Of,

@@ -90,8 +90,8 @@ async function readUnpaid(
 }
 
 /**
- * EIP-1559 fees that survive a doubling of the base fee, within the limits and the account's balance. If the base fee alone
- * exceeds the limits, the limits block the transaction regardless of the balance.
+ * EIP-1559 fees that survive a doubling of the base fee, within the limits and the account's balance. A base fee above the
+ * limits reports no lack of funds: the limits block the transaction anyway.
  */
 function paid(
   { balance, ...draft }: Unpaid,
@@ -131,7 +131,7 @@ export async function simulateCall(
   const estimating = gasOf(node, call)
   await Promise.allSettled([running, estimating])
   try {
-    // The call first: its error has the reason, whereas nodes word estimate errors freely.
+    // Awaits the call first: its error has the reason, whereas nodes word estimate errors freely.
     await running
   } catch (error) {
     return callFault(error)

@@ -21,7 +21,7 @@ export async function readReceipt(node: Node, hash: Hex): Promise<Receipt | unde
   return mined === undefined ? undefined : { ...outcomeOf(mined, hash), fee: feeOf(mined) }
 }
 
-/** A transaction with its ERC-20 transfers and calldata; undefined as in `readReceipt`. */
+/** A transaction with its ERC-20 transfers and calldata; undefined like `readReceipt`. */
 export async function readTrace(node: Node, hash: Hex): Promise<TransactionTrace | undefined> {
   const [mined, sent] = await Promise.all([receiptOf(node, hash), transactionOf(node, hash)])
   if (mined === undefined) return undefined
@@ -48,7 +48,7 @@ export async function readCallTrace(node: Node, hash: Hex): Promise<CallTrace | 
   }
 }
 
-/** Whether a transaction's input matches; undefined if the node does not have it. */
+/** Reports if a transaction's input matches; undefined if the node does not have it. */
 export async function readWhether(
   node: Node,
   hash: Hex,
@@ -72,8 +72,8 @@ export async function readCallsIn(
 }
 
 /**
- * A receipt with a block; undefined while there is none. viem's action could share an earlier request that is still
- * running, from before the nonce that the receipt is compared with.
+ * A receipt with a block; undefined until there is one. viem's action could share an earlier request that is still running,
+ * from before the nonce that the receipt is compared with.
  */
 async function receiptOf(node: Node, hash: Hex): Promise<Mined | undefined> {
   const mined = await node.request('eth_getTransactionReceipt', [hash])

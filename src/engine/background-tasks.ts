@@ -26,7 +26,7 @@ export function createBackgroundTasks(closing: AbortSignal) {
       for (const { task } of waiting.splice(0)) await task()
     },
     wake: () => sleep.abort(),
-    /** Aborted when a task is queued, `wake` is called or the loop closes. The loop sleeps on it. */
+    /** The loop sleeps on this signal. It aborts when a task is queued, `wake` is called or the loop closes. */
     nextSignal(): AbortSignal {
       const isQuiet = waiting.length === 0 && !closing.aborted
       if (!isQuiet) sleep.abort()

@@ -30,7 +30,7 @@ export type Controlled =
     }
   | { readonly ok: false; readonly detail: string }
 
-/** Pauses one strategy, or all: no new slots or signatures; signed orders continue. Survives restarts. */
+/** Pauses one strategy, or all: no new slots or signatures, while signed orders continue. Survives restarts. */
 export async function pause(
   ports: ControlPorts,
   strategy: string | undefined,
@@ -53,15 +53,15 @@ export async function halt(ports: ControlPorts, by = OPERATOR): Promise<Controll
   return done(ports, ['everything'])
 }
 
-/** Journals a halt file, so the halt holds even if the file is removed by hand. */
+/** Journals a halt file, so that the halt holds even if the file is removed by hand. */
 export async function noteHaltFile(ports: ControlPorts): Promise<void> {
   if (ports.journal.state.halted === undefined && ports.haltFile.status() !== undefined)
     await halt(ports)
 }
 
 /**
- * Ends one strategy's pause, or without a name the halt and every pause. A halt file is journaled, then removed, then the
- * journal resumes, so a crash at any moment leaves everything halted. `by` is recorded if given.
+ * Ends one strategy's pause, or without a name the halt and every pause. Journals a halt file, removes it, then journals the
+ * resume, so a crash at any moment leaves everything halted. `by` is recorded if given.
  */
 export async function resume(
   ports: ControlPorts,
@@ -76,7 +76,7 @@ export async function resume(
     const meant = journal.state.halted
     await noting
     const now = journal.state.halted
-    // A comparison or another operator has halted for a reason that this request does not know.
+    // A comparison or another operator has halted meanwhile, for a reason that this request does not cover.
     if (now !== undefined && now !== meant)
       return { ok: false, detail: `everything stays halted: ${now.detail}` }
     try {
@@ -94,7 +94,7 @@ export async function resume(
   return done(ports, lifts ? ['everything', ...names] : names)
 }
 
-/** The strategies, one or all, that are paused or not. */
+/** One or all strategies, filtered by whether they are paused. */
 function namesOf(
   { journal }: ControlPorts,
   strategy: string | undefined,

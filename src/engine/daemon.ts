@@ -31,7 +31,7 @@ export type Foundations = Omit<
   OrderContext,
   'closing' | 'stop' | 'requests' | 'tokenFault' | 'compared' | 'strategies'
 > & {
-  /** Signatures are checked against these; a reload replaces them, and the contents of `account`, in place. */
+  /** Signatures are checked against these. A reload replaces them, and the contents of `account`, in place. */
   readonly strategies: Map<string, Strategy>
 }
 
@@ -53,7 +53,7 @@ type DaemonInput = {
 }
 
 export type DaemonControl = Settling & {
-  /** Takes effect at once. `by` is given for remote requests. */
+  /** Takes effect at once. Remote requests pass `by`. */
   pause(strategy: string | undefined, by?: string): Promise<Controlled>
   resume(strategy: string | undefined, by?: string): Promise<Controlled>
   halt(by?: string): Promise<Controlled>
@@ -69,20 +69,20 @@ export type OperatorFiles = {
   readonly account: AccountLimits
 }
 
-/** Requests for signed orders that still hang this long after the stop are abandoned; the journal has the orders. */
+/** After the stop, requests of signed orders that still hang are abandoned after this time; the journal keeps the orders. */
 const ABANDON_MS = 12_000
-/** Unsigned orders get this long to notice the stop. */
+/** Time for unsigned orders to notice the stop. */
 const LET_GO_MS = 250
 
-/** Usually takes moments; due slots wait at most this long. */
+/** Usually takes moments. Due slots wait at most this long. */
 const COMPARED_WITHIN_MS = 10_000
 
 const IDENTIFYING = { route: 'identity', doing: 'identifying the chain' } as const
 
 /**
- * Runs until `shutdown`: binds the state to its chain, recovers open orders, then handles slots. Returns when drained; the
- * rest stays in the journal for the next start. Rejects on a bug, a dead journal or a foreign state. False: it was stopped
- * before it knew its chain, and did nothing.
+ * Runs until `shutdown`: binds the state to its chain, recovers open orders, then handles slots. Returns true when drained;
+ * the journal keeps the rest for the next start. Returns false, without any effect, if stopped before its chain was known.
+ * Rejects on a bug, a dead journal or a foreign state.
  */
 export async function runDaemon(input: DaemonInput): Promise<boolean> {
   const closing = new AbortController()
@@ -191,7 +191,7 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
           await agenda.settled()
           const headSeconds = identity.value.blockTimeSeconds
           await missDropped(context, files.strategies, headSeconds)
-          // In one turn, so that no reader sees a mix.
+          // Replaced without yielding, so that no reader sees a mix.
           strategies.clear()
           for (const strategy of files.strategies) strategies.set(strategy.name, strategy)
           Object.assign(input.context.account, files.account)
@@ -232,8 +232,8 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
 }
 
 /**
- * Binds a new state to its chain and wallet; refuses a foreign one. Returns the time of the newest block, or undefined if
- * stopped before the chain was known: then the state must not be changed.
+ * Binds a new state to its chain and wallet, and refuses a foreign one. Returns the time of the newest block, or undefined
+ * if stopped before the chain was known; the state must not be changed then.
  */
 async function bind(context: OrderContext): Promise<number | undefined> {
   const { mode, ports } = context
@@ -282,7 +282,7 @@ function handleStrategies(
   return registration.replace(strategies.values(), headSeconds)
 }
 
-/** Starts once a strategy makes calls: a deposit cannot be withdrawn. */
+/** Starts once a strategy makes calls, because a deposit cannot be withdrawn. */
 function gasTankKeeper(
   context: OrderContext,
   { account }: Comparison,
@@ -300,7 +300,7 @@ function gasTankKeeper(
   }
 }
 
-/** Before any new slot, checks every possibly live permit on the chain once. */
+/** Checks every possibly live permit on the chain once, before any new slot. */
 async function reconcile(context: OrderContext): Promise<void> {
   const open = [...context.ports.journal.state.intents.values()]
   const live = open.filter(({ state }) => hasLiveAuthorization(state))

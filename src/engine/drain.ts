@@ -3,7 +3,7 @@ import type { OrderContext } from '../venues/context.ts'
 
 type Running = ReadonlyMap<IntentId, Promise<void>>
 
-/** Follows pending orders until they end or `ms` have passed. Unsigned ones wait in the journal for the next start. */
+/** Follows pending orders until they end or `ms` have passed. Unsigned ones stay in the journal for the next start. */
 export async function drain(context: OrderContext, running: Running, ms: number): Promise<void> {
   const timeUp = new AbortController()
   const time = context.ports.clock.sleep(ms, timeUp.signal).then(() => timeUp.abort())
@@ -15,7 +15,7 @@ export async function drain(context: OrderContext, running: Running, ms: number)
   timeUp.abort()
 }
 
-/** A live authorization, a fill to unwrap, a pending wallet transaction, or an end that is not yet durable. */
+/** True for a live authorization, a fill to unwrap, a pending wallet transaction, or an end that is not yet durable. */
 function isInFlight(context: OrderContext, id: IntentId): boolean {
   const { intents, transactions } = context.ports.journal.state
   if (intents.get(id)?.state !== 'planned') return true

@@ -7,7 +7,7 @@ import type { OrderContext } from '../venues/context.ts'
 import { portfolioOf } from './accounts/portfolio.ts'
 import { GAS_RESERVE_WEI } from './market-snapshot.ts'
 
-/** Inputs of the report made every minute. Nothing is decided by it. */
+/** Inputs of the report made every minute. The report is informational only. */
 export type FundsInspection = {
   readonly context: OrderContext
   readonly wallet: string
@@ -49,7 +49,7 @@ function reportPortfolio({ context, feeds, tokens }: FundsInspection, view: Chai
   ports.observe({ type: 'portfolio', ...portfolio })
 }
 
-/** The maximum that each scheduled strategy sells in its next slot. Price-triggered sales are not counted as a need. */
+/** Reports the maximum that each scheduled strategy sells in its next slot. Price-triggered sales do not count. */
 function reportNeeds(
   { context, wallet, strategies, tokens }: FundsInspection,
   view: ChainView,

@@ -17,7 +17,7 @@ import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
 import type { OrderContext } from '../venues/context.ts'
 import { openSwaps, promisedBy } from '../venues/swap/swap-projection.ts'
 
-/** ETH that a strategy selling ETH leaves for gas, in wei. */
+/** ETH in wei that a strategy selling ETH keeps for gas. */
 export const GAS_RESERVE_WEI = 10n ** 15n
 
 export type ViewContext = Pick<OrderContext, 'mode' | 'pricePath' | 'account'> & {
@@ -86,7 +86,7 @@ export function viewOf(
   }
 }
 
-/** An exhausted total is not omitted: its cap reports it. */
+/** The lowest cap per token. An exhausted total is left out, because the cap itself reports it. */
 function orderCapsOf(
   state: DaemonState,
   { name, limits }: Strategy,
@@ -138,7 +138,7 @@ function entryInput(strategy: Strategy, { entry }: MarketView): Pick<DecisionInp
   return { entry: { of, bought, paidIn, ...entry } }
 }
 
-/** Unreserved balance: less live permits and intents that are not signed yet. */
+/** Unreserved balance: the balance minus live permits and unsigned intents. */
 export function freeOf({ state }: Pick<ViewContext, 'state'>, held: bigint, asset: Asset): bigint {
   let planned = 0n
   for (const open of openSwaps(state)) {

@@ -9,7 +9,7 @@ type PendingRequestsInput = {
   readonly wake: () => void
 }
 
-/** Slots decided by custom modules, beside ticks. Until a slot is on disk, its strategy is not due. */
+/** Slots that custom modules decide, beside ticks. A strategy is not due until its slot is on disk. */
 export class PendingRequests {
   readonly #input: PendingRequestsInput
   readonly #slots = new Map<string, Promise<unknown>>()

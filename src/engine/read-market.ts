@@ -4,7 +4,7 @@ import type { OrderContext } from '../venues/context.ts'
 import type { marketOf } from './market-snapshot.ts'
 import { callsHead } from './registration.ts'
 
-/** Undefined until the account is compared with its chain, as if the chain were unavailable. */
+/** Newest block time of the call chain; undefined until the account is compared, as if the chain were unavailable. */
 export async function comparedHead(context: OrderContext): Promise<number | undefined> {
   return context.compared.account.missing() === undefined ? callsHead(context) : undefined
 }

@@ -17,7 +17,7 @@ import { soon } from '../venues/chain-requests.ts'
 import type { OrderContext } from '../venues/context.ts'
 import { isEntered } from './upcoming.ts'
 
-/** Pause before clocks that disagreed are read again. */
+/** Pause before conflicting clocks are read again. */
 const RETRY_MS = 10_000
 
 /** Times of the newest blocks, epoch seconds, of the swap chain and the call chain. */
@@ -31,7 +31,7 @@ export function headOf(heads: Heads, strategy: Strategy): number | undefined {
   return makesCalls(strategy) ? heads.calls : heads.swaps
 }
 
-/** Retried later instead of waiting long, because the loop waits for it. */
+/** Waits only briefly, because the loop waits for it; callers retry later. */
 async function readHead(
   { ports }: Pick<OrderContext, 'ports'>,
   chain: Pick<Chain, 'identity'>,
@@ -51,7 +51,7 @@ export async function callsHead(context: OrderContext): Promise<number | undefin
   return readHead(context, aggregator.chain, "reading the newest block of the calls' chain")
 }
 
-/** Without a chain of their own, calls use the swap chain. */
+/** Without a separate chain, calls use the swap chain. */
 export function headsOf(
   { aggregator }: Pick<OrderContext, 'aggregator'>,
   { swaps, calls }: Heads,
@@ -66,7 +66,7 @@ function holdOfGone(strategy: string, { held, terms }: StrategyRecord): readonly
   return [holdLifted({ strategy, terms: terms ?? UNJUDGED, cause: 'file', detail })]
 }
 
-/** Records owed slots as missed when new files drop or reschedule their strategy: each slot needs an outcome. */
+/** Records owed slots as missed when new files drop or reschedule their strategy, because each slot needs an outcome. */
 export async function missDropped(
   { ports: { journal, clock }, strategies }: OrderContext,
   next: readonly Strategy[],
@@ -88,15 +88,15 @@ export async function missDropped(
 type Waiting = { readonly strategy: Strategy; readonly key: string; readonly seen: Moment }
 
 /**
- * Registers strategies in the journal: their slots count from when the daemon first saw them, by clocks that agree. A
- * strategy waits while this machine's clock and its chain disagree: a fast clock would skip its first slots, a lagging node
- * would run slots from before it existed.
+ * Registers strategies in the journal. Their slots count from the time the daemon first saw them, by clocks that agree. A
+ * strategy waits while this machine's clock and its chain disagree: a fast clock would skip its first slots, and a lagging
+ * node would run slots from before it existed.
  */
 export class Registration {
   readonly #context: OrderContext
   readonly #onEntered: () => Promise<void>
   readonly #waiting = new Map<string, Waiting>()
-  /** Process start by both clocks; by clocks that agree, once they do. */
+  /** Process start by both clocks; see `momentMs`. */
   readonly #begun: Moment
   #startedAtMs: number | undefined
   #isWatching = false
@@ -152,7 +152,7 @@ export class Registration {
     )
   }
 
-  /** Retries until every strategy is registered or the daemon closes. */
+  /** Retries until every strategy is registered or the daemon drains. */
   async watch(): Promise<void> {
     if (this.#isWatching) return
     this.#isWatching = true
@@ -183,7 +183,7 @@ export class Registration {
     return headsOf(this.#context, { swaps, calls })
   }
 
-  /** Registers strategies whose clocks agree and reports the others. Returns how many were registered. */
+  /** Registers strategies whose clocks agree, and reports the others. Returns the number registered. */
   async #enter(heads: Heads, alongside: readonly JournalEvent[]): Promise<number> {
     const { journal, clock, observe } = this.#context.ports
     const localMs = clock.now()

@@ -45,9 +45,9 @@ export type SlotInput = {
 /** The recorded outcome of a slot: its intents, or why there are none. */
 export type Taken = {
   readonly intents: readonly IntentId[]
-  /** Also undefined if the daemon closed first. */
+  /** Also undefined if the daemon drained first. */
   readonly skip?: Pick<Skip, 'reason' | 'detail'> | undefined
-  /** The slot waits unrecorded: delay until the next check. */
+  /** The slot waits without a record; delay until the next check. */
   readonly waitsMs?: number
 }
 
@@ -63,26 +63,26 @@ export type Question = ModuleQuestion & {
   readonly decide: (market: MarketView, reply: ModuleReply) => Decision
 }
 
-/** All inputs of a decision, which has no effects: enough for previews. */
+/** All inputs of a decision. Deciding has no effects, so this suffices for previews. */
 export type ConsiderInput = ViewContext & {
   readonly caller: Address
   readonly strategy: Strategy
   readonly slotSeconds: SlotSeconds
   readonly view: ChainView | undefined
   readonly nowMs: number
-  /** Without terms, nothing is held for approval. */
+  /** Without terms, no strategy is held for approval. */
   readonly terms?: string | undefined
 }
 
 /**
- * Decides one slot and journals the outcome: opened with intents, or skipped. Resolves once durable. The state cannot
- * change between reading and appending, except while a custom module runs: everything is then checked again.
+ * Decides one slot and journals the outcome: opened with intents, or skipped. Resolves once durable. The state cannot change
+ * between reading and appending, except while a custom module runs; everything is then checked again.
  */
 export async function takeSlot(input: SlotInput): Promise<Taken> {
   return takenOf(await decideSlot(input))
 }
 
-/** The same, but returns the delay in ms, instead of a promise, if the slot waits. */
+/** The same, but returns the delay in ms instead of a promise if the slot waits. */
 export function decideSlot(input: SlotInput): number | Promise<Taken> {
   const considered = consider(considerInput(input))
   return 'asks' in considered ? askAndTake(input, considered) : takeOrLeave(input, considered)
@@ -93,7 +93,7 @@ async function askAndTake(input: SlotInput, question: Question): Promise<Taken> 
   const reply = await ports.modules.decide(question.asks, question.view)
   if (closing.aborted) return { intents: [] }
   const nowMs = ports.clock.now()
-  // The clock was set meanwhile: compare clocks first; the slot stays owed.
+  // The clock was set meanwhile. The slot stays owed, and the next tick compares the clocks first.
   if (Math.abs(nowMs - input.nowMs) > MODULE_ANSWER_MS + CLOCK_SKEW_MS_MAX) return { intents: [] }
   const later = { ...input, nowMs }
   return takenOf(await takeOrLeave(later, considerReply(considerInput(later), question, reply)))
@@ -107,7 +107,7 @@ function takenOf(taken: number | Taken): Taken {
   return typeof taken === 'number' ? { intents: [], waitsMs: taken } : taken
 }
 
-/** Delay in ms until an owed slot is checked again; undefined if the decision is to be recorded. */
+/** Delay in ms until an owed slot is checked again; undefined if the decision can be recorded. */
 export function waitOf(
   { context, strategy, slotSeconds, nowMs }: Omit<SlotInput, 'view'>,
   decision: Decision,
@@ -147,7 +147,7 @@ function record(input: SlotInput, considered: Considered): Promise<Taken> {
     : skipSlot(input, considered, decision)
 }
 
-/** Decides a slot with limits and without effects, or returns its module's question (see `considerReply`). */
+/** Decides a slot within its limits and without effects, or returns its module's question (see `considerReply`). */
 export function consider(input: ConsiderInput): Considered | Question {
   const seen = inspectSlot(input)
   if ('decision' in seen) return seen
@@ -159,7 +159,7 @@ export function consider(input: ConsiderInput): Considered | Question {
   return { ...question, inputs, decide: (now, reply) => deciding.decide(strategy, now, reply) }
 }
 
-/** Same, but runs the module at once; for previews. */
+/** The same, but runs the module at once; for previews. */
 export async function considerWithModule(
   input: ConsiderInput,
   modules: Modules,
@@ -292,7 +292,8 @@ function changed(
 }
 
 /**
- * A cap that an order exceeds together with unsigned orders. Waits if the cap frees in time; else the first signed wins.
+ * A cap that the order exceeds together with unsigned orders, if the cap frees in time to wait for it. Otherwise the first
+ * order to be signed wins.
  */
 function crowdedHit(input: ConsiderInput, query: LimitQuery): LimitHit | undefined {
   const { state, strategy, slotSeconds, nowMs } = input
@@ -310,7 +311,7 @@ function crowdedHit(input: ConsiderInput, query: LimitQuery): LimitHit | undefin
   return waits ? hit : undefined
 }
 
-/** Applies the caps to a decision. They are applied again before signing. */
+/** Applies the caps to a decision. The caps apply again before signing. */
 function admitted(input: ConsiderInput, decision: Decision): Decision {
   if (decision.tag === 'skip') return decision
   const { state, strategy, nowMs, account } = input

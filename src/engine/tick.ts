@@ -17,9 +17,9 @@ import { createProgramsWatch } from './twap-schedules.ts'
 import { type Owed, Upcoming } from './upcoming.ts'
 
 const VIEW_RETRY_MS = 2_000
-/** Missed slots counted per event loop turn, about 10 ms. */
+/** Missed slots counted per turn of the event loop, about 10 ms. */
 const COUNTED_AT_ONCE = 10_000
-/** Interval of the full market report, even without slots. */
+/** Interval of the full market report, even without due slots. */
 const LOOK_EVERY_MS = 60_000
 
 export type Agenda = ReturnType<typeof createAgenda>
@@ -27,9 +27,9 @@ export type Agenda = ReturnType<typeof createAgenda>
 type AgendaInput = FundsInspection & {
   /** Epoch ms; undefined until known. */
   readonly startedAtMs: () => number | undefined
-  /** Called for each intent of a custom module once it is durable. */
+  /** Called for each of a custom module's intents once it is durable. */
   readonly launch: (id: IntentId) => void
-  /** Called when a slot may be due earlier than `wakeMs` said. */
+  /** Called when a slot may be due earlier than `wakeMs` reported. */
   readonly wake: () => void
   readonly fail: (error: unknown) => void
 }
@@ -43,18 +43,18 @@ export function createAgenda(input: AgendaInput) {
   const handler = new TickHandler(input, upcoming, pendingRequests)
   const watchPrograms = createProgramsWatch(ports, upcoming)
   return {
-    /** Handles everything due. Resolves with the intents to execute; those of custom modules are launched as they come. */
+    /** Handles everything due. Resolves with the intents to execute; those of custom modules are launched as they arrive. */
     async tick(): Promise<readonly IntentId[]> {
       reportOpen(context)
       const intents = await handler.handle(ports.clock.now())
-      // Afterwards, because slots missed before a schedule's end were only just recorded.
+      // Runs last, because slots missed before a schedule's end are only now recorded.
       await watchPrograms()
       return intents
     },
     settled: () => pendingRequests.settled(),
     /** Replaces the strategies. Never call it during a tick or while a module request is pending. */
     replace: (others: readonly Strategy[]) => upcoming.replace(others),
-    /** An order ended: waiting slots are checked at the next tick. Returns whether any wait. */
+    /** An order ended: waiting slots are checked at the next tick. Returns true if any wait. */
     orderEnded: () => upcoming.releaseAll(),
     /** Re-reads the calendar after registrations. Never call it during a tick. */
     recount(): void {
@@ -62,9 +62,9 @@ export function createAgenda(input: AgendaInput) {
       for (const strategy of upcoming.strategies)
         if (!pendingRequests.has(strategy.name)) upcoming.refresh(strategy)
     },
-    /** Opens an unscheduled slot now, after due ones; limits and pauses apply. Never call it during a tick. */
+    /** Opens an unscheduled slot now, after due ones. Limits and pauses apply. Never call it during a tick. */
     trigger: (name: string) => trigger({ context, upcoming, pendingRequests }, name),
-    /** When a timer must wake the loop for a slot, epoch ms; cron tasks may wake it earlier. */
+    /** Time at which a timer must wake the loop for a slot, epoch ms; cron tasks may wake it earlier. */
     wakeMs: () => upcoming.wakeMs(ports.clock.now()),
     nextSlotOf: (strategy: string) => upcoming.nextOf(strategy),
   }
@@ -72,7 +72,7 @@ export function createAgenda(input: AgendaInput) {
 
 type MarketSnapshot = { readonly view: ChainView | undefined; readonly heads: Heads }
 
-/** Handles due slots with one market read; keeps failed ones for later. */
+/** Handles due slots with one market read, and keeps failed ones for later. */
 class TickHandler {
   #retryAtMs = 0
   #reportedAtMs = Number.NEGATIVE_INFINITY
@@ -106,7 +106,7 @@ class TickHandler {
     return started.flatMap(({ intents }) => intents)
   }
 
-  /** Only the first owed slot: later ones are decided by the market after it. */
+  /** Decides only the first owed slot, because the market read after it decides the next. */
   #ask({ strategy, due, atMs: nowMs }: Believed, view: ChainView | undefined): void {
     const { context, fail } = this.#input
     const [slotSeconds] = due.open
@@ -121,7 +121,7 @@ class TickHandler {
     return isRetrying || !this.#isReportDue(nowMs)
   }
 
-  /** Whether a slot waits for other orders; decided without a read. */
+  /** True if a slot waits for other orders; decided without a read. */
   #waitsForTurn(strategy: Strategy, nowMs: number): boolean {
     const { ports, account } = this.#input.context
     const { state } = ports.journal
@@ -153,7 +153,7 @@ class TickHandler {
     if (view !== undefined) this.#report(view, { isReport, tokens, nowMs })
     else {
       this.#retryAtMs = context.ports.clock.now() + VIEW_RETRY_MS
-      // The failure may come from a feed that no due slot uses: it must not delay them.
+      // A feed that no due slot uses may have failed the report; it must not delay those slots.
       if (isReport && due.length > 0) this.#reportedAtMs = nowMs
     }
     return view
@@ -177,9 +177,9 @@ class TickHandler {
   }
 
   /**
-   * Strategies with a trusted time: this machine's clock agrees with the newest block of the strategy's chain and, for
-   * swaps, with the service's clock. A wrong clock would open, miss or skip slots too early; without agreement slots stay
-   * owed and are retried soon.
+   * Keeps strategies with a trusted time: this machine's clock agrees with the newest block of the strategy's chain and, for
+   * swaps, with the service's clock. A wrong clock would open, miss or skip slots too early. Without a trusted time, slots
+   * stay owed and are retried soon.
    */
   async #believed(due: readonly Strategy[], heads: Heads): Promise<readonly Believed[]> {
     const { context } = this.#input
@@ -235,7 +235,7 @@ function countedOf({ due: { missed } }: Owed): number {
   return missed === undefined ? 0 : (missed.count ?? COUNTED_AT_ONCE)
 }
 
-/** Clock agreement per venue; undefined if its newest block is unavailable. */
+/** Clock comparison per venue; undefined if the venue's newest block is unavailable. */
 function comparedClocks(context: OrderContext, heads: Heads) {
   const compare = (blockTimeSeconds: number | undefined, serviceOffsetMs?: number) =>
     blockTimeSeconds === undefined

@@ -72,7 +72,7 @@ function notEnabledText({ ports }: OrderContext, { strategies }: Upcoming, name:
       )
 }
 
-/** Why nothing would be decided (halt, pause or pending approval), and the remedy. */
+/** Why the trigger would decide nothing (halt, pause or pending approval), and the remedy. */
 function stoppedText(context: OrderContext, strategy: Strategy): string | undefined {
   const { name } = strategy
   const { pricePath, ports } = context

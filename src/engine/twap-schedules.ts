@@ -8,9 +8,9 @@ import { promisedBy } from '../venues/swap/swap-projection.ts'
 import { isEntered, type Upcoming } from './upcoming.ts'
 
 /**
- * Detects finished TWAP schedules: no slice left and nothing in flight. Journals an unsold rest once, so a shortfall does
- * not look like a normal end. Reads the ledger, because the last slice may be missed, skipped, failed, or from an earlier
- * process.
+ * Detects finished TWAP schedules: no slice left and nothing in flight. Journals an unsold rest once, so that a shortfall
+ * does not look like a normal end. Reads the ledger, because the last slice may be missed, skipped, failed, or from an
+ * earlier process.
  */
 export function createProgramsWatch(
   { journal, observe }: Pick<Ports, 'journal' | 'observe'>,
@@ -22,7 +22,7 @@ export function createProgramsWatch(
     const { token, total, rule, key: program } = sliced
     const record = journal.state.strategies.get(name)
     if (!isEntered(record, strategy) || record.openSlots.length > 0) return
-    // Uses the calendar: a strategy whose slot is being decided has not ended.
+    // Uses the calendar, because a strategy whose slot is being decided has not ended.
     if (nextSlot(scheduleOf(journal.state, strategy), record.lastSlotSeconds) !== undefined) return
     if (promisedBy(journal.state, token, name) > 0n) return
     const { symbol, decimals } = token

@@ -25,7 +25,7 @@ type Pause = { readonly sinceMs: number; readonly untilMs: number }
 
 export type Owed = { readonly strategy: Strategy; readonly due: Due }
 
-/** Whether the journal counts the strategy's slots by its current schedule. */
+/** True if the journal counts the strategy's slots by its current schedule. */
 export function isEntered(
   record: StrategyRecord | undefined,
   { schedule }: Strategy,
@@ -33,7 +33,7 @@ export function isEntered(
   return record?.scheduleKey === scheduleKey(schedule)
 }
 
-/** Each strategy's next slot, by the calendar and the journal's handled slots. */
+/** Each strategy's next slot, from the calendar and the journal's handled slots. */
 export class Upcoming {
   readonly #ports: UpcomingPorts
   readonly #startedAtMs: () => number | undefined
@@ -92,7 +92,7 @@ export class Upcoming {
     })
   }
 
-  /** Owes nothing until refreshed: a slot is being decided. */
+  /** A slot is being decided: the strategy owes nothing until refreshed. */
   hold(strategy: Strategy): void {
     this.#next.delete(strategy.name)
     this.#soonest = undefined
@@ -111,7 +111,7 @@ export class Upcoming {
     this.#soonest = undefined
   }
 
-  /** Ends all deferrals. Returns whether there were any. */
+  /** Ends all deferrals. Returns true if there were any. */
   releaseAll(): boolean {
     const isAny = this.#postponed.size > 0
     this.#postponed.clear()
@@ -119,7 +119,7 @@ export class Upcoming {
     return isAny
   }
 
-  /** Strategies that owe a slot by the calendar and are not deferred. Walks no calendar, because the time may be wrong. */
+  /** Strategies that owe a slot and are not deferred. Does not walk the calendar, because the time may be wrong. */
   dueAt(nowMs: number): readonly Strategy[] {
     this.#release(nowMs)
     if (nowMs < this.#times().dueMs) return []
@@ -137,7 +137,7 @@ export class Upcoming {
     return schedule.missed !== 'skip' || this.#startedAtMs() !== undefined
   }
 
-  /** Ends pauses set by a clock that was since set back. */
+  /** Ends deferrals set by a clock that has since been set back. */
   #release(nowMs: number): void {
     for (const [name, { sinceMs, untilMs }] of this.#postponed) {
       if (nowMs >= sinceMs && nowMs < untilMs) continue

@@ -5,14 +5,14 @@ import { latestStartMs, type Schedule, type SlotSeconds } from '../domain/schedu
 import type { Skip } from '../strategies/decision/decision.ts'
 import { kindOf, type Strategy } from '../strategies/registry.ts'
 
-/** Reasons that other orders cause: they will pass. */
+/** Reasons that other orders cause, so they pass. */
 const TURN: ReadonlySet<SkipReason> = new Set([
   'too-many-open',
   'account-too-many-open',
   'cooldown',
   'account-cooldown',
 ])
-/** Reasons that the market or wallet may change soon. */
+/** Reasons that end when the market or wallet changes, possibly soon. */
 const MARKET: ReadonlySet<SkipReason> = new Set([
   'price-outside-bounds',
   'price-missing',
@@ -32,7 +32,7 @@ const MARKET: ReadonlySet<SkipReason> = new Set([
 /** Slots that wait for an order are also checked when one ends. */
 const RECHECK_MS = 10_000
 
-/** Reserved for the last check: a slot found too late is missed without its blocking reason. */
+/** Reserved for the last check: a slot found too late is recorded as missed, without its blocking reason. */
 const DECIDE_MS = 2_000
 
 type SlotAt = {
@@ -46,13 +46,13 @@ type SlotAt = {
 type BlockedSlot = SlotAt & { readonly skip: Pick<Skip, 'reason' | 'hit' | 'freesAtMs'> }
 
 /**
- * Delay in ms until an owed slot is checked again; undefined if it is skipped. A slot waits for a cap or cooldown that
- * frees before the strategy's next slot. Otherwise a schedule that exactly fits its caps would lose every second slot,
- * because windows start seconds after the slot.
+ * Delay in ms until an owed slot is checked again; undefined if it is skipped. A slot waits for a cap or cooldown that frees
+ * before the strategy's next slot. Otherwise a schedule that exactly fits its caps would lose every second slot, because
+ * windows start seconds after the slot.
  *
- * Amounts that must add up must not be lost: under `missed: all` each slot waits for its turn. The next slice makes up for
- * a skipped TWAP slice, so only the last slice waits, and for the market as well. No slot waits beyond `maxLateness`, and
- * manually triggered slots never wait.
+ * Amounts that must add up must not be lost, so under `missed: all` each slot waits for its turn. The next slice makes up
+ * for a skipped TWAP slice, so only the last slice waits, and for the market as well. No slot waits beyond `maxLateness`,
+ * and manually triggered slots never wait.
  */
 export function waitMs(slot: BlockedSlot): number | undefined {
   if (!isScheduled(slot)) return undefined

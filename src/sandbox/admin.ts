@@ -18,15 +18,15 @@ type AdminDeps = {
   readonly faults: Faults
   readonly store: OrderStore
   readonly genesisHash: Hex
-  /** Moves the market a step and pushes the feeds. */
+  /** Moves the market one step and pushes the feeds. */
   readonly stepMarket: () => Promise<void>
-  /** While paused, prices and feeds move by hand only. */
+  /** While the market is paused, only requests move prices and feeds. */
   readonly setMarketPaused: (paused: boolean) => void
   readonly outage: Readonly<Record<'gasless' | 'aggregator', (ms: number) => Promise<void>>>
   readonly aggregator: AdminRoutes
 }
 
-/** By method and path; the result is the body of the answer. */
+/** Handlers by method and path. The result is the body of the answer. */
 export type AdminRoutes = Readonly<Record<string, (body: unknown) => Promise<unknown> | unknown>>
 
 const BODY_BYTES_MAX = 1024 * 1024
@@ -56,12 +56,12 @@ const outageSchema = z.strictObject({
 const pausedSchema = z.strictObject({ paused: z.boolean() })
 const stepSchema = z.strictObject({ steps: z.int().min(1).max(10_000).default(1) })
 
-/** Its message answers the request. */
+/** An invalid request. The answer contains the message. */
 class AdminError extends Error {
   override readonly name = 'AdminError'
 }
 
-/** Request handler of the admin port: the sandbox's own controls. */
+/** Request handler of the admin port, which controls the sandbox. */
 export function createAdmin(deps: AdminDeps): (request: IncomingMessage) => Promise<Answer> {
   const routes: AdminRoutes = {
     'GET /faults': () => deps.faults.snapshot(),
@@ -154,7 +154,7 @@ function tokenOf({ deployment }: AdminDeps, symbol: string): SandboxToken {
   return token
 }
 
-/** In 10^-18 dollars: the eight decimals of a feed show no less. */
+/** In 10^-18 dollars. The feeds have eight decimals, so they cannot show a smaller price. */
 const LEAST_PRICE = 10n ** 10n
 
 function setPrice(deps: AdminDeps, { token, usd }: z.infer<typeof priceSchema>): void {

@@ -11,7 +11,7 @@ import { readRegular } from '../system/regular-file.ts'
 import { type ConfigPlaces, operatorKeyFileOf } from './config-out.ts'
 import { SandboxError } from './sandbox-error.ts'
 
-/** Beside the config and relative to it, so that a copy of the folder has its own anchor. */
+/** Path beside the config and relative to it, so that a copy of the folder has its own anchor. */
 const ANCHOR = 'trader.anchor'
 
 type SandboxKeys = {
@@ -20,9 +20,9 @@ type SandboxKeys = {
 }
 
 /**
- * Writes both throwaway keys to their places, 0600.
+ * Writes both throwaway keys with mode 0600.
  *
- * @throws {SandboxError} for an existing file that may not be replaced, or with `reuse` holds another key
+ * @throws {SandboxError} for an existing file that may not be replaced, or that holds another key with `reuse`
  */
 export async function writeSandboxKeys(
   { trader, operator }: SandboxKeys,
@@ -42,7 +42,7 @@ export async function writeSandboxKeys(
 
 type SandboxConfigFiles = ReturnType<typeof sandboxConfigFiles>
 
-/** Absolute paths of the config and, beside it, both keys and their anchors. */
+/** Absolute paths of the config and, in the same folder, both keys and their anchors. */
 export function sandboxConfigFiles(file: string) {
   const config = resolve(file)
   const beside = (name: string): string => join(dirname(config), name)
@@ -70,8 +70,8 @@ function notOverwritten(file: string, why = 'is there already'): SandboxError {
 }
 
 /**
- * Checks, before a sandbox is started, that no file is overwritten. `mayReplace` allows keys and anchors of a sandbox, as shown
- * by the config between them, and never others.
+ * Checks, before a sandbox starts, that no file is lost. With `mayReplace` the config may be replaced, unless it holds a
+ * private key. Keys and anchors may be replaced only if that config is a sandbox's.
  *
  * @throws {SandboxError} with the file and the remedy
  */
@@ -92,23 +92,23 @@ export function requirePlaces(files: SandboxConfigFiles, mayReplace: boolean): v
     throw notReplaced(kept, `is there, and ${file} is no config of a sandbox that names it`)
 }
 
-/** Also of a dangling link. */
+/** Also true for a dangling link. */
 function isThere(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false }) !== undefined
 }
 
-/** Only a sandbox's service is on loopback. */
+/** Whether the text is a sandbox's config: only a sandbox's service is on loopback. */
 function isOfSandbox(text: string | undefined): boolean {
   const url = namesIn(parsedOrNothing(text ?? '')).get('gasless.baseUrl') ?? ''
   return URL.canParse(url) && /^(?:localhost|127\.|\[::1\])/.test(new URL(url).hostname)
 }
 
 /**
- * Writes a config and, beside it, the throwaway keys (`trader.key`, `operator.key`), all 0600. Directories are resolved from the
- * working directory. `refuse` writes nothing if one of the files exists. `reuse` keeps files of this very sandbox, edited or
- * not, and writes the missing ones.
+ * Writes a config and, in the same folder, the throwaway keys (`trader.key`, `operator.key`), all with mode 0600. Resolves
+ * directories from the working directory. `refuse` writes nothing if one of the files exists. `reuse` keeps files of the
+ * same sandbox, edited or not, and writes the missing ones.
  *
- * @throws {SandboxError} for an existing file, or with `reuse` for one of another sandbox
+ * @throws {SandboxError} for an existing file that may not be replaced, or with `reuse` for a file of another sandbox
  */
 export async function writeSandboxConfig(options: {
   readonly sandbox: SandboxKeys & { config(places: ConfigPlaces): Record<string, unknown> }
@@ -132,7 +132,7 @@ export async function writeSandboxConfig(options: {
   const held = existing === 'reuse' ? textIfThere(files.file) : undefined
   if (held !== undefined) requireSameSandbox(files.file, held, config)
   await writeSandboxKeys(options.sandbox, files, existing)
-  // Of the replaced keys and their chain.
+  // The anchors belong to the replaced keys and their chain.
   if (existing === 'replace')
     for (const each of [files.anchor, files.operatorAnchor]) await rm(each, { force: true })
   if (held === undefined) writePrivately(files.file, stringify(config), existing)
@@ -141,7 +141,7 @@ export async function writeSandboxConfig(options: {
 
 type Existing = 'refuse' | 'replace' | 'reuse'
 
-/** A sandbox's config has these. */
+/** Names that every sandbox config has. */
 const NAMING = ['gasless.baseUrl', 'gasless.permit2'] as const
 
 /** Throws SandboxError for a config with another URL, address or chain. */
@@ -159,12 +159,12 @@ function parsedOrNothing(text: string): unknown {
   try {
     return parse(text)
   } catch {
-    // No config of a sandbox.
+    // Not a sandbox's config.
     return undefined
   }
 }
 
-/** URLs, addresses and chain ids by path. The rest of a config is the operator's. */
+/** URLs, addresses and chain ids by path. The operator may change the rest of a config. */
 function namesIn(value: unknown, path = ''): Map<string, string> {
   if (typeof value === 'object' && value !== null)
     return new Map(
@@ -183,7 +183,7 @@ function textIfThere(file: string): string | undefined {
 
 const FILE_BYTES_MAX = 1_048_576
 
-/** Atomically, because others may wait for the file. */
+/** The write is atomic, because other processes may wait for the file. */
 function writePrivately(file: string, text: string, existing: Existing): void {
   try {
     placeFile(file, text, { mode: 0o600, replaces: existing === 'replace' })

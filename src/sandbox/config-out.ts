@@ -9,7 +9,7 @@ export type ConfigPlaces = {
   readonly strategiesDir: string
   /** The trader's private key. */
   readonly keyFile: string
-  /** Default: `operator.key` beside the trader's. */
+  /** Default: `operator.key` beside the trader's key. */
   readonly operatorKeyFile?: string | undefined
   /** Default: beside the trader's key. */
   readonly stateAnchor?: string | undefined
@@ -37,13 +37,13 @@ const HTTP_PORT_DEFAULT = 9464
 /** Default of `gasless.maxQuoteLifetime`, seconds. */
 const QUOTE_SECONDS_MAX = 600
 
-/** Shallow, because a local node never undoes a block; not 0, so that the code for finality runs. */
+/** Low, because a local node never reorganises. Not 0, so that the finality code runs. */
 const FINALITY_BLOCKS = 1
 
-/** Ether is free here, and orders every few seconds take more gas in a day than usual ones in a year. */
+/** High, because ether is free here. An order every few seconds uses more gas in a day than usual orders in a year. */
 const GAS = { perTransaction: '1', perDay: '1000' }
 
-/** A complete config in `mode: live` against this sandbox, as a plain object for YAML. */
+/** A complete `mode: live` config for this sandbox, as a plain object for YAML. */
 export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Record<string, unknown> {
   const { deployment, quoteLifetimeSeconds = 0 } = source
   return {

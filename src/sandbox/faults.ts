@@ -20,7 +20,7 @@ export type Tampering = z.infer<typeof tampering>
 const trigger = {
   /** Chance that the rule applies, 0 to 1. */
   probability: z.number().min(0).max(1).default(1),
-  /** How often it applies at most. Default: no bound. */
+  /** Maximum number of times that the rule applies. Default: unlimited. */
   count: z.int().min(0).optional(),
 }
 const milliseconds = z.int().min(0).max(3_600_000)
@@ -33,7 +33,7 @@ const aggregatorRoutes = [
   'transactionStatus',
   'batchedReceipt',
 ] as const
-/** A route, all of one service's, or all there are. */
+/** One route, all routes of one service, or all routes. */
 const route = z.enum([...gaslessRoutes, ...aggregatorRoutes, 'gasless', 'aggregator', 'any'])
 const onRoute = { route: route.default('any') }
 
@@ -78,7 +78,7 @@ export const faultsSchema = z.strictObject({
 type FaultRule = z.infer<typeof faultsSchema>['rules'][number]
 export type RequestFault = z.infer<typeof requestRule>
 export type OrderFault = z.infer<typeof orderRule>
-/** Of a transaction that the aggregation service accepted. */
+/** A fault of a transaction that the aggregation service accepted. */
 export type CallFault = z.infer<typeof callRule>
 /** Routes of the gasless service. */
 export type Route = (typeof gaslessRoutes)[number]
@@ -89,7 +89,7 @@ export type Faults = ReturnType<typeof createFaults>
 
 type ArmedRule = { readonly rule: FaultRule; readonly random: SeededRandom; applied: number }
 
-/** The faults in force; each rule draws from a seeded sequence of its own. */
+/** The active faults. Each rule draws from its own seeded sequence. */
 export function createFaults(settings: unknown) {
   let seed = 1
   let armed: ArmedRule[] = []
@@ -108,9 +108,9 @@ export function createFaults(settings: unknown) {
   return {
     /** Replaces all rules. Throws a ZodError. */
     set,
-    /** The rules with how often each has applied. */
+    /** The rules, and how often each has applied. */
     snapshot: () => ({ seed, rules: armed.map(({ rule, applied }) => ({ ...rule, applied })) }),
-    /** In the order of the file. */
+    /** The faults that apply to one request, in the order of the file. */
     forRequest: (requested: Route | AggregatorRoute): RequestFault[] =>
       drawn((rule): rule is RequestFault => 'route' in rule && covers(rule.route, requested)),
     forQuote: (): Tampering[] =>

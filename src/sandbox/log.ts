@@ -1,2 +1,2 @@
-/** Where the sandbox reports what it does. Fields hold no key, signature or raw transaction. */
+/** Writes an entry to the sandbox's log. Fields never contain a key, signature or raw transaction. */
 export type SandboxLog = (event: string, fields?: Readonly<Record<string, unknown>>) => void

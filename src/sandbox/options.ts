@@ -2,20 +2,23 @@ import type { Hex } from 'viem'
 import type { SandboxLog } from './log.ts'
 import type { sandboxOptionsOf } from './settings/options.ts'
 
-/** Options of `startSandbox`, all with a default; docs/sandbox.md explains the settings. Times in milliseconds unless named otherwise. */
+/**
+ * Options of `startSandbox`, all with a default; docs/sandbox.md explains the settings. Times are in milliseconds unless the
+ * name has another unit.
+ */
 export type SandboxOptions = ReturnType<typeof sandboxOptionsOf> & {
   readonly log?: SandboxLog
   /** EVM node binary. Default: the optional npm package, then `anvil` on the PATH. */
   readonly anvilBin?: string | undefined
-  /** Parsed but unchecked contents of a faults file. */
+  /** Contents of a faults file, parsed but not validated. */
   readonly faults?: unknown
-  /** Default: a fresh one. */
+  /** Default: a fresh key. */
   readonly traderKey?: Hex
-  /** Default: a fresh one. */
+  /** Default: a fresh key. */
   readonly operatorKey?: Hex
 }
 
-/** What the sandbox follows where deployments differ from the interface descriptions. */
+/** Which behaviour the sandbox follows where deployments differ from the interface descriptions. */
 export type SandboxReading = NonNullable<SandboxOptions['reading']>
 
 const DESCRIBED = {
@@ -23,7 +26,7 @@ const DESCRIBED = {
   aggregator: { gasTank: 'balanceOf', gasLimit: 'target', domain: 'proposer' },
 } as const satisfies SandboxOptions
 
-/** The options with the settings that their reading implies, unless they are given. */
+/** Adds the settings that the reading implies. Given settings take precedence. */
 export function withReading(options: SandboxOptions): SandboxOptions {
   if (options.reading !== 'described') return options
   return {

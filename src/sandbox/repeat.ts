@@ -1,6 +1,6 @@
 import type { SandboxLog } from './log.ts'
 
-/** Runs a task at an interval, never twice at once. Returns how to end it, which waits for the current run. */
+/** Runs a task at an interval, never twice at once. Returns a function that stops it and waits for the current run. */
 export function repeat(
   everyMs: number,
   task: () => Promise<unknown>,

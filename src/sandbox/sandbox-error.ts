@@ -1,6 +1,6 @@
 import { OperatorError } from '../domain/errors.ts'
 
-/** The sandbox cannot start, go on or keep its files. */
+/** The sandbox cannot start, continue or keep its files. */
 export class SandboxError extends OperatorError {
   override readonly name = 'SandboxError'
   readonly means = 'failed'

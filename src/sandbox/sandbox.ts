@@ -35,8 +35,8 @@ export type Sandbox = Awaited<ReturnType<typeof startSandbox>>
 const TRADER_WEI = 100n * 10n ** 18n
 
 /**
- * Starts nodes, contracts, market, both services and the admin port. Leaves nothing behind if a part fails. `keep` stores it for
- * a later start, and may hold an earlier sandbox to resume.
+ * Starts nodes, contracts, market, both services and the admin port. Leaves nothing behind if a part fails. `keep` stores
+ * the sandbox for a later start, and may contain an earlier sandbox to resume.
  */
 export async function startSandbox(options: SandboxOptions = {}, keep?: Keep) {
   const undo: (() => Promise<void>)[] = []
@@ -56,9 +56,9 @@ export async function startSandbox(options: SandboxOptions = {}, keep?: Keep) {
     })
     return {
       ...sandbox,
-      /** Resolves when a node has ended by itself: the sandbox must then be stopped. */
+      /** Resolves when a node has ended by itself. The caller must then stop the sandbox. */
       failed,
-      /** Ends servers, timers and the node. Later calls return the same promise. */
+      /** Stops servers, timers and nodes. Later calls return the same promise. */
       stop,
     }
   } catch (error) {
@@ -67,7 +67,7 @@ export async function startSandbox(options: SandboxOptions = {}, keep?: Keep) {
   }
 }
 
-/** Last started, first stopped; a failure does not keep the others alive. */
+/** Stops the parts in reverse order. A failure does not keep the other parts running. */
 async function undoAll(undo: (() => Promise<void>)[]): Promise<void> {
   const failures: unknown[] = []
   for (const step of undo.reverse()) await step().catch((error) => failures.push(error))
@@ -85,7 +85,7 @@ async function startParts(
   const former = keep?.former
   const chains = await startChains({ options, former, log }, undo)
   const keeper = createKeeper(keep, { gate, chains })
-  // Stopped after the services and before the chains.
+  // The keeper stops after the services and before the chains.
   undo.push(() => keeper.stop())
   const [base, aggregator] = await both(
     setUpBase(chains.base, options, former),
@@ -169,7 +169,7 @@ async function startParts(
     >,
     tokens: deployment.tokens,
     feeds: deployment.feeds,
-    /** Owns coin for gas and some of every token. */
+    /** Account with coin for gas and some of every token. */
     trader,
     evmPid: chains.base.evmPid,
     /** The aggregation service's chain, which stands in for Sepolia or Mainnet. */
@@ -180,7 +180,7 @@ async function startParts(
       evmPid: chains.aggregator.evmPid,
       contracts: aggregator.contracts,
     },
-    /** Owns coin on the aggregator's chain; without delegation or deposit. */
+    /** Account with coin on the aggregator's chain, without delegation or deposit. */
     operator: aggregator.operator,
     market,
     faults,
@@ -227,7 +227,7 @@ async function startChains(
   return { base, aggregator }
 }
 
-/** Deploys contracts and funds a trader, or resumes them. */
+/** Deploys contracts and funds a trader, or resumes both. */
 async function setUpBase(
   { rpc }: Chain,
   { traderKey }: SandboxOptions,
@@ -247,7 +247,7 @@ async function setUpBase(
   return { deployment, trader }
 }
 
-/** Waits for both even if one fails: only started parts can be undone. */
+/** Waits for both even if one fails, because only a started part can be stopped. */
 async function both<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([first, second])
   return Promise.all([first, second])

@@ -8,8 +8,8 @@ import { FEED_PAIRS, TOKEN_SPECS } from './tokens.ts'
 const placeholder = (index: number): Hex => `0x${index.toString(16).padStart(40, '0')}`
 
 /**
- * The config that a running sandbox supplies to a `mode: sandbox` file, with placeholders for URLs, addresses and the key:
- * enough to check a config and its strategies without starting one.
+ * The config that a running sandbox supplies to a `mode: sandbox` file, with placeholders for URLs, addresses and the key.
+ * It is enough to check a config and its strategies without starting a sandbox.
  */
 export const SANDBOX_TEMPLATE: Readonly<Record<string, unknown>> = sandboxConfig(
   {

@@ -14,7 +14,7 @@ export type SandboxToken = TokenSpec & { readonly address: Hex }
 
 const cents = (count: bigint): bigint => count * 10n ** 16n
 
-/** Prices are round figures of no particular day. USDC is the unit of account and never moves. */
+/** Prices are round figures, not those of a particular day. USDC is the unit of account and never moves. */
 export const TOKEN_SPECS: readonly TokenSpec[] = [
   { symbol: 'USDC', name: 'Sandbox USD Coin', decimals: 6, startUsd: cents(100n), stepSigmaPpm: 0 },
   {
@@ -28,7 +28,7 @@ export const TOKEN_SPECS: readonly TokenSpec[] = [
   { symbol: 'AERO', name: 'Sandbox Aero', decimals: 18, startUsd: cents(125n), stepSigmaPpm: 400 },
 ]
 
-/** Pairs with an on-chain feed: the answer is units of the second per unit of the first. */
+/** Pairs with an on-chain feed. The answer is units of the second token per unit of the first. */
 export const FEED_PAIRS: readonly (readonly [string, string])[] = [
   ['WETH', 'USDC'],
   ['WETH', 'DAI'],

@@ -73,7 +73,7 @@ export function encodeSignedCall(call: AccountCall, signature: Hex): Hex {
 
 /**
  * Identifies a signed call in a transaction's input: the payload words before the signature, with deadline, nonce and gas
- * limit. Each has 32 bytes; offsets assume a signature of 65 bytes.
+ * limit. Each word has 32 bytes; offsets assume a signature of 65 bytes.
  */
 export function callMark({ deadlineSeconds, nonce, gasLimit }: AccountCall): Hex {
   const words = [160n, BigInt(deadlineSeconds), nonce, 288n, gasLimit]
@@ -93,7 +93,7 @@ const GAS_TANK_ABI = {
   balanceOf: parseAbi(['function deposit() payable']),
 } as const
 
-/** Calldata of a deposit for an account by its own wallet; the amount is the transaction's value. */
+/** Calldata of a wallet's deposit for its own account; the amount is the transaction's value. */
 export function encodeDeposit(methods: GasTankMethods, account: Address): Hex {
   return methods === 'balances'
     ? encodeFunctionData({ abi: GAS_TANK_ABI.balances, args: [account] })

@@ -12,9 +12,9 @@ import {
 import type { AggregatorSettings, GaslessSettings } from '../domain/settings.ts'
 import type { DaemonState } from '../journal/state/daemon-state.ts'
 
-/** Blocks signatures while contract code they depend on has changed without approval (rule T13). */
+/** Blocks signatures while the code of a contract that they depend on has changed without approval (rule T13). */
 
-/** Contracts of a permit; includes the spender once it is known. */
+/** Contracts of a permit, including the spender once it is known. */
 export function permitContracts(
   { permit2 }: Pick<GaslessSettings, 'permit2'>,
   {
@@ -38,7 +38,7 @@ export function permitContracts(
   return addresses
 }
 
-/** Contracts of a call besides its account: its target, and the service's contracts used by the config. */
+/** Contracts of a call besides its account: its target, and the service's contracts that the config uses. */
 export function callContracts(settings: AggregatorSettings, target: Address): readonly Address[] {
   const { gasTank, multicall } = settings.contracts
   return [target, gasTank, multicall, proposerOf(settings)]
@@ -47,12 +47,12 @@ export function callContracts(settings: AggregatorSettings, target: Address): re
 type CodeBar =
   | CodeConflict
   | {
-      /** Until an operator accepts it. */
+      /** Blocks until an operator accepts it. */
       readonly reason: 'code-changed'
       readonly detail: string
     }
 
-/** Why nothing may be signed that depends on these contracts; undefined if all have their recorded code. */
+/** Reason not to sign anything that depends on these contracts; undefined if all have their recorded code. */
 export function codeBar(
   { contracts }: Pick<DaemonState, 'contracts'>,
   { pins, conflict }: TrustedCode,

@@ -10,11 +10,11 @@ export type HeardPrices = {
 type HeardReading = {
   readonly reading: FeedReading
   readonly blockTimeSeconds: number
-  /** By this machine's clock, epoch ms. */
+  /** Epoch milliseconds of this machine's clock. */
   readonly readAtMs: number
 }
 
-/** Copies feed answers to the signer, so it checks prices against the feeds without requests of its own. */
+/** Copies feed answers to the signer, so that it checks prices against the feeds without requests. */
 export function hearPrices<Of extends Pick<Chain, 'view'>>(
   chain: Of,
   clock: Pick<Clock, 'now'>,

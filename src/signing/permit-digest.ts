@@ -4,9 +4,9 @@ import type { Address, Hex } from '../domain/money/units.ts'
 import { PERMIT_DOMAIN_NAME, type Permit } from '../domain/order/permit.ts'
 
 /**
- * EIP-712 digests of permits with constant parts hashed once: the result of a general EIP-712 library for `PERMIT_TYPES`
- * (tested) at a tenth of the cost. Uses WebAssembly: JavaScript hashing is ten times slower, and firewall and signer each
- * compute their own digests.
+ * EIP-712 digests of permits, with constant parts hashed once: the result of a general EIP-712 library for `PERMIT_TYPES`
+ * (tested) at a tenth of the cost. Uses WebAssembly, because JavaScript hashing is ten times slower, and firewall and signer
+ * each compute their own digests.
  */
 const keccak = await createKeccak(256)
 

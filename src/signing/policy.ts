@@ -23,7 +23,7 @@ import { NO_DELEGATE, nameOfDelegate } from './delegation-policy.ts'
 import type { HeardPrices } from './heard-prices.ts'
 import { CHANGED_TERMS, isByTerms } from './terms.ts'
 
-/** The current operator files, as far as signatures are checked against them. */
+/** The parts of the current operator files that signatures are checked against. */
 export type Files = {
   readonly chainId: number
   readonly gasless: Pick<
@@ -74,14 +74,14 @@ export function checkHalt({ journal, guard }: SignerParts): void {
   check(detail === undefined, 'halted', detail ?? '')
 }
 
-/** Without its file an intent has no caps. */
+/** Requires the intent's strategy file: without it an intent has no caps. */
 export function strategyOf({ strategies }: Files, name: string): Strategy {
   const strategy = strategies.get(name)
   check(strategy !== undefined, 'strategy-removed', 'its strategy file is gone or disabled')
   return strategy
 }
 
-/** Checks for every signature of an intent: no halt, its strategy exists, and its time is not over. */
+/** Checks every signature of an intent: no halt, the strategy exists, and the slot is not too late. */
 export function checkMoment(parts: SignerParts, { intent }: OpenIntent): void {
   checkHalt(parts)
   strategyOf(parts.files, intent.strategy)
@@ -90,9 +90,9 @@ export function checkMoment(parts: SignerParts, { intent }: OpenIntent): void {
 }
 
 /**
- * A first signature requires that the strategy's file still has the terms of the decision. Signatures that may be out are
- * bound to their bytes: refusing them again would not revoke them, but only delay their outcome (rule G7). The same holds
- * for a fallback, which competes for the same nonce. Tokens, target, caps and time are checked every time.
+ * Requires for a first signature that the strategy's file still has the terms of the decision. Earlier signatures may be in
+ * use: refusing the same bytes again would not revoke them, only delay their outcome (rule G7). The same holds for a
+ * fallback, which competes for the same nonce. Tokens, target, caps and time are checked every time.
  */
 export function checkTerms({ files }: SignerParts, { intent }: OpenIntent): void {
   const strategy = strategyOf(files, intent.strategy)
@@ -100,7 +100,7 @@ export function checkTerms({ files }: SignerParts, { intent }: OpenIntent): void
   check(isSaid, 'strategy-changed', CHANGED_TERMS)
 }
 
-/** Whether a call was signed, by either route. The journal has that before anyone has the signature. */
+/** True if a call was signed, by either route. The journal records that before the signature leaves the process. */
 export function isOut(
   { journal }: SignerParts,
   { envelopeHash }: OpenCall,
@@ -177,7 +177,7 @@ export function checkPermit(
   checkCode({ files, journal }, chainId, permitContracts(gasless, used))
 }
 
-/** Contracts must have their recorded code, or code that an operator accepted since (rule T13). */
+/** Requires contracts to have their recorded code, or code that an operator accepted since (rule T13). */
 export function checkCode(
   { files, journal }: Pick<SignerParts, 'files' | 'journal'>,
   chainId: number,
@@ -193,7 +193,7 @@ export function assetsOfIntent({ strategies }: Files, name: string): ReadonlySet
   return new Set(assets.map(({ token }) => token.address))
 }
 
-/** Current caps. The ledger already includes the record, so nothing is added. */
+/** Checks the current caps. The ledger already includes the record, so nothing is added. */
 export function checkCaps(
   { files, journal, clock }: SignerParts,
   { intent }: OpenIntent,
@@ -259,7 +259,10 @@ export function checkFallback(parts: SignerParts): void {
   check(fallback.mode !== 'off', 'target-not-allowed', 'aggregator.fallback is off')
 }
 
-/** Rule T12: nodes only suggest fees. `beside`: the nonce whose cost the day's total already includes. */
+/**
+ * Checks gas and fees (rule T12), because nodes only suggest fees. `beside`: the nonce whose cost the day's total already
+ * includes.
+ */
 export function checkGas(
   { files, journal, clock }: SignerParts,
   offer: GasOffer & { readonly chainId: number; readonly data: Hex },
@@ -285,7 +288,7 @@ export function recordedDelegation(parts: SignerParts): DelegationDraft {
   return delegation
 }
 
-/** Only code that the config names, or none (rule A4). A halt permits removing code. */
+/** Allows only code that the config names, or none (rule A4). A halt permits removing code. */
 export function checkDelegation(parts: SignerParts, draft: DelegationDraft): void {
   const { settings, chainId } = aggregatorOf(parts)
   const { delegate } = draft

@@ -11,7 +11,7 @@ import { check, SignatureRefused, type SignerParts, strategyOf } from './policy.
 import { CHANGED_TERMS } from './terms.ts'
 import { leastBought, mostSold } from './verify.ts'
 
-/** Maximum age of a feed reading. An order reads the chain at most seconds before its signature. */
+/** Maximum age of a feed reading. An order reads the chain seconds before its signature. */
 const HEARD_AGE_MS_MAX = 30_000
 
 /**

@@ -35,7 +35,7 @@ import { NO_SIGNATURE, onCallData, payloadOf } from './wallet-transactions.ts'
 export function createSigner(parts: SignerParts): Signer {
   const { key } = parts
   const { address } = key
-  /** Permits signed by this process. One recorded by another process may never have been signed. */
+  /** Permits that this process signed. A permit recorded by another process may never have been signed. */
   const made = new WeakSet<PermitRecord>()
 
   function guarded<Value>(sign: () => Value): Signature<Value> {
@@ -90,7 +90,7 @@ export function createSigner(parts: SignerParts): Signer {
         check(carriers.includes(envelope.to), 'proposer-mismatch', `it goes to ${envelope.to}`)
         check(envelope.value === (isTrusted ? call.value : 0n), 'amount-mismatch', 'of its ether')
         const data = isTrusted ? call.calldata : onCallData(call, callSignature(call))
-        // The service pays, but the chain itself accepts the bytes, at the wallet's expense.
+        // The service pays, but the chain itself accepts the bytes at the wallet's expense.
         const { nonce } = envelope
         checkGas(parts, { ...envelope, chainId, data }, { from: address, nonce })
         return key.signTransaction({ ...envelope, chainId, from: address, data })
@@ -111,7 +111,7 @@ export function createSigner(parts: SignerParts): Signer {
         checkDelegation(parts, draft)
         return key.signDelegation(draft)
       }),
-    /** EIP-191: its digest has a prefix that neither transactions nor typed data have. */
+    /** EIP-191: the digest has a prefix that neither transactions nor typed data have. */
     login: (requestId) =>
       guarded(() => {
         checkHalt(parts)

@@ -16,8 +16,8 @@ const SHAPE_NO_ORDER: readonly string[] = ['name', 'file', 'enabled', 'schedule'
 const known = new WeakMap<Strategy, string>()
 
 /**
- * The terms of a strategy's file as 32 hex digits: equal if both files decide the same orders, including a custom module
- * and its params. Journaled with each intent, so an upgrade that changes decisions drops unsigned orders and nothing else.
+ * The terms of a strategy's file as 32 hex digits: equal if both files decide the same orders, including a custom module and
+ * its params. Journaled with each intent, so an upgrade that changes decisions drops unsigned orders and nothing else.
  */
 export function termsOf(strategy: Strategy, versionOf: VersionOf): string {
   const text = known.get(strategy) ?? digestOf(textOf(strategy))
@@ -25,12 +25,12 @@ export function termsOf(strategy: Strategy, versionOf: VersionOf): string {
   return asksModule(strategy) ? digestOf(`${text} ${versionOf(strategy)}`) : text
 }
 
-/** Whether an intent was decided under the file's current terms. Older journals do not record terms. */
+/** True if an intent was decided under the file's current terms. Older journals do not record terms. */
 export function isByTerms({ terms }: Intent, strategy: Strategy, versionOf: VersionOf): boolean {
   return terms === undefined || terms === termsOf(strategy, versionOf)
 }
 
-/** Of a schedule, only the slices of a total affect orders: each is a share of it. */
+/** A schedule affects orders only through the slices of a total, because each slice is a share of it. */
 function textOf(strategy: Strategy): string {
   const kind = kindOf(strategy)
   const others = [...SHAPE_NO_ORDER, ...kind.shapesNoOrder]
@@ -39,7 +39,7 @@ function textOf(strategy: Strategy): string {
   return JSON.stringify(inOrder({ ...Object.fromEntries(terms), slices }))
 }
 
-/** Sorts fields by name, so only values matter; amounts become digits. */
+/** Sorts fields by name, so that only values matter; amounts become digits. */
 function inOrder(value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString()
   if (typeof value !== 'object' || value === null) return value

@@ -7,9 +7,9 @@ import {
 } from '../domain/order/permit.ts'
 
 /**
- * Parses typed data from the wire into a permit, or reports the fault. Strict: an extra field, a type in another order, or
- * a number that JSON may have rounded is malformed. Accepted typed data has exactly one EIP-712 digest, that of the
- * returned permit.
+ * Parses typed data from the wire into a permit, or reports the fault. Strict: an extra field, a type in another order, or a
+ * number that JSON may have rounded is malformed. Accepted typed data has exactly one EIP-712 digest, that of the returned
+ * permit.
  */
 export function readTypedData(
   typedData: Readonly<Record<string, unknown>>,

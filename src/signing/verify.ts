@@ -78,7 +78,7 @@ export function verify(input: VerifyInput): Verdict {
   }
 }
 
-/** The permit as received, after every equality that needs no arithmetic. */
+/** The permit as received, after all equality checks that need no arithmetic. */
 function receivedPermit({ intent, quote, view, chainId, gasless }: VerifyInput): Permit {
   check(!view.ownerHasCode, 'wallet-has-code', `${intent.owner} has code on this chain`)
   check(quote.from === intent.owner, 'owner-mismatch', `the quote is for ${quote.from}`)
@@ -112,7 +112,9 @@ function same(got: Address, wanted: Address, reason: RefusalReason, field: strin
   check(got === wanted, reason, `${field} is ${got}, not ${wanted}`)
 }
 
-/** The permit built from our side; only amount, nonce, deadline, spender and minimum come from the quote, each bounded. */
+/**
+ * Builds the permit from our values. Only amount, nonce, deadline, spender and minimum come from the quote, each bounded.
+ */
 function rebuild(input: VerifyInput, received: Permit): Permit {
   const { intent, quote, view, nowMs, chainId, gasless } = input
   check(
@@ -239,7 +241,7 @@ export function mostSold(
   return mulDivDown(mulDivUp(amount, fair.num, fair.den), BPS + band, BPS)
 }
 
-/** Exact input: what the whole decided amount should bring at the feed's price, even if the quote takes only a part. */
+/** Exact input: compares with the whole decided amount at the feed's price, even if the quote takes only a part of it. */
 function checkSellPrice(input: PriceInput, fair: Ratio, amount: BaseUnits): void {
   const fairOut = mulDivDown(amount, fair.den, fair.num)
   const { buyAmount } = input.quote

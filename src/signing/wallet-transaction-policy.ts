@@ -27,7 +27,7 @@ type RecordedTransaction = {
   readonly record: TransactionRecord
   readonly transaction: WalletTransaction
   readonly isFirst: boolean
-  /** A reorg reopened it: its bytes are public, and only repeat what was done. */
+  /** A reorg reopened it: its bytes are public, and only repeat what was already done. */
   readonly isReopened: boolean
 }
 
@@ -43,7 +43,7 @@ export function recordedTransaction(parts: SignerParts, id: string): RecordedTra
   return { record, transaction, isFirst: hashes?.length === 0, isReopened }
 }
 
-/** Like `checkTerms`, before a first signature. Exempt: unwrapping, and calls that are out already. */
+/** Like `checkTerms`, before a first signature. Exempts unwrapping, and calls that are already signed. */
 export function checkTransactionTerms(
   parts: SignerParts,
   { record, transaction, isFirst }: RecordedTransaction,
@@ -57,7 +57,7 @@ export function checkTransactionTerms(
   if (!isSent) checkTerms(parts, open)
 }
 
-/** A wallet transaction must do what its order or the config allows. */
+/** Requires a wallet transaction to do only what its order or the config allows. */
 export function checkTransaction(parts: SignerParts, recorded: RecordedTransaction): void {
   const { record, transaction } = recorded
   checkGas(parts, record, record)
@@ -123,7 +123,7 @@ function checkApproval(
   const own = open && files.strategies.get(open.intent.strategy)?.limits
   const { account } = files
   const query = { approval, token: { address: token }, nowMs: clock.now(), account, own }
-  // Settled orders lower the required amount; an approval that was right when first signed stays valid.
+  // Ended orders lower the required amount, but an approval that was right when first signed stays valid.
   const most = isFirst || amount === UNLIMITED ? approvalOf(journal.state, query) : amount
   check(amount <= most, 'amount-above-limit', `gasless.approval: ${approval} allows ${most}`)
 }
@@ -135,7 +135,7 @@ function checkWrapping(
 ): void {
   const { chainId } = parts.files
   check(record.chainId === chainId, 'owner-mismatch', `it is on chain ${record.chainId}`)
-  // Unwrapping only finishes an order, and converts the wallet's own holdings.
+  // Unwrapping finishes an order and only converts the wallet's own holdings.
   if (transaction.type === 'wrap') {
     checkHalt(parts)
     checkCode(parts, chainId, [transaction.token])

@@ -5,7 +5,7 @@ import type { TransactionRecord } from '../journal/records.ts'
 import type { OpenCall } from '../journal/state/daemon-state.ts'
 import { encodeDeposit, encodeOnCall, encodeSignedCall } from './call-data.ts'
 
-/** Placeholder for a call's signature: the record of a direct call omits it. */
+/** Placeholder for a call's signature, which the record of a direct call omits. */
 
 export const NO_SIGNATURE: Hex = `0x${'00'.repeat(65)}`
 
@@ -18,7 +18,7 @@ const ABI = parseAbi([
 /** Receiver, data and value (wei). */
 type Payload = { readonly to: Address; readonly data: Hex; readonly value: bigint }
 
-/** A transaction's bytes. `signature` is that of a trustless call, which its record omits. */
+/** A transaction's bytes. `signature` is a trustless call's, which its record omits. */
 export function payloadOf(transaction: WalletTransaction, signature: Hex = NO_SIGNATURE): Payload {
   switch (transaction.type) {
     case 'approve': {
@@ -53,7 +53,7 @@ export function payloadOf(transaction: WalletTransaction, signature: Hex = NO_SI
   }
 }
 
-/** Calldata for an account to execute a call: the same bytes on both routes. */
+/** Calldata for an account to execute a call; both routes use the same bytes. */
 export function onCallData(call: NonNullable<OpenCall['call']>, signature: Hex): Hex {
   return call.trust === 'trusted'
     ? encodeOnCall(call.target, call.calldata, call.value)
@@ -62,7 +62,7 @@ export function onCallData(call: NonNullable<OpenCall['call']>, signature: Hex):
 
 /**
  * Parses a recorded transaction; undefined if its bytes do not match its purpose. `call` is the recorded call of a direct
- * transaction. Older records contain that call's signature: it is made again and theirs is ignored.
+ * transaction. Older records contain that call's signature, which is ignored and made again.
  */
 export function walletTransactionOf(
   record: TransactionRecord,

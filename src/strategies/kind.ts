@@ -8,16 +8,16 @@ import type { StrategyMemory } from '../domain/strategy-memory.ts'
 import type { Decision, MarketView, Skip } from './decision/decision.ts'
 
 /**
- * Everything that the program needs to know of a kind of strategy, as pure functions. All members are required, so that a new
- * kind must answer each; `none` is for those that do not apply.
+ * The interface of a kind of strategy, as pure functions. All members are required, so that a new kind must define each;
+ * `none` is for those that do not apply.
  */
 export interface StrategyKind<S extends StrategyBase> {
   readonly venue: Intent['venue']
   readonly decision: MarketDecision<S> | ModuleDecision<S> | CalendarDecision<S>
-  /** One line on what a slot does. */
+  /** Describes a slot in one line. */
   describe(strategy: S): string
 
-  /** Everything that it may hold, sell or buy. */
+  /** All assets that it may hold, sell or buy. */
   assets(strategy: S): readonly Asset[]
   sells(strategy: S): readonly Asset[]
   /** Prices that its decisions depend on. */
@@ -27,18 +27,18 @@ export interface StrategyKind<S extends StrategyBase> {
 
   /** The order of every slot, if the file alone determines it. */
   fixedOrder(strategy: S): { readonly token: Token; readonly amount: bigint } | undefined
-  /** One order for each size that it may want; orders above a cap are never made. */
+  /** One order for each size that it may trade. Orders above a cap are never made. */
   plannedOrders(strategy: S, inputs: OrderInputs): readonly PlannedOrder[]
-  /** Most that one slot sells; undefined if unbounded. */
+  /** Maximum that one slot sells; undefined if unbounded. */
   mostPerSlot(strategy: S, inputs: SlotInputs): bigint | undefined
-  /** Most that the next slot sells, for kinds that sell by the clock alone. */
+  /** Maximum that the next slot sells, for kinds that sell by the clock alone. */
   nextSale(strategy: S, inputs: SlotInputs): bigint | undefined
   /** The total that its slots sell together. */
   slicedTotal(strategy: S): SlicedTotal | undefined
   /** A typical swap to quote now, or why there is none. */
   sampleSwap(strategy: S): SampleSwap | string
 
-  /** Watched by `limits.drawdown`. Undefined for kinds whose files may not set it. */
+  /** Assets whose value `limits.drawdown` watches. Undefined for kinds whose files may not set it. */
   readonly portfolio: Answer<S, Portfolio> | undefined
   /** The strategy whose purchases it sells. */
   entry(strategy: S): Entry | undefined
@@ -95,7 +95,7 @@ export type OrderInputs = {
   readonly free: (asset: Asset) => bigint | undefined
 }
 
-/** An order of a strategy as far as known beforehand. */
+/** An order of a strategy, if known in advance. */
 export type PlannedOrder = {
   /** Subject of a sentence. */
   readonly who: string
@@ -120,23 +120,23 @@ export type SampleSwap = Pick<SwapIntent, 'sell' | 'buy' | 'size' | 'maxSell' | 
 /** The assets that count as a strategy's own, valued in `quote`. */
 export type Portfolio = { readonly quote: Token; readonly assets: readonly Asset[] }
 
-/** `bought` with `paidIn` by strategy `of`. */
+/** Purchases of `bought` with `paidIn` by strategy `of`. */
 type Entry = {
   readonly of: string
   readonly bought: Token
   readonly paidIn: Token
-  /** Every size is a share, so that no more is sold than was bought. */
+  /** True if every size is a share, so that no more is sold than was bought. */
   readonly isAllShares: boolean
 }
 
 /** How a kind waits for a price. Prices are base units of the watched quote per base unit of the watched base. */
 export interface PriceTrigger<S> {
   watch(strategy: S): { readonly pair: Pair; readonly base: Token; readonly quote: Token }
-  /** Every level, and whether it would fire at a price. */
+  /** Every level, and whether it fires at a price. */
   levels(strategy: S, price: Ratio, view: TriggerView): readonly Level[]
-  /** Whether it may trade at its first slot without an approval. */
+  /** True if it may trade at its first slot without an approval. */
   mayFireAtOnce(strategy: S): boolean
-  /** Prices strictly between which slots are decided as now; undefined if this price does not tell. */
+  /** Prices strictly between which slots are decided as now; undefined if this price alone does not decide that. */
   quietBand(strategy: S, price: Ratio, view: MarketView): PriceBand | undefined
 }
 

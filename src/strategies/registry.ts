@@ -34,7 +34,7 @@ export function kindOf(strategy: Strategy): StrategyKind<Strategy> {
   return KINDS[strategy.kind]
 }
 
-/** Whether it decides by balances and prices; others act on every slot. */
+/** True if it decides by balances and prices; others act on every slot. */
 export function readsMarket(strategy: Strategy): strategy is SwapStrategy {
   return kindOf(strategy).decision.by !== 'calendar'
 }

@@ -21,7 +21,7 @@ export const SCHEMAS: {
   custom: customFile,
 }
 
-/** Undefined if faults leave nothing to build; a returned strategy is valid only if no fault was reported. */
+/** Undefined if faults leave nothing to build. A returned strategy is valid only if no fault was reported. */
 export function readStrategy(
   document: ConfigDocument,
   context: StrategyContext,

@@ -13,19 +13,19 @@ const GUARD_LEAD_MS = 10
 const BACK_MS = 500
 /** Longest stall that node-cron may walk through: each second takes 84 us, in one turn of the event loop. */
 const STALL_MS_MAX = 5_000
-/** Cron texts with their own task: a hundred take 60 ms of startup and 10 MB, ten thousand 4.5 s and 90 MB. */
+/** Cron texts with a task each: a hundred take 60 ms of startup and 10 MB, ten thousand 4.5 s and 90 MB. */
 const TASKS_MAX = 100
 
-/** node-cron logs to the console, which belongs to the command's output. */
+/** node-cron logs to the console, which is reserved for the command's output. */
 const SILENT = { info() {}, warn() {}, error() {}, debug() {} }
 
 /**
- * The machine's clock. Each cron text is a node-cron task that ends the waits; other waits have exact timers. A wake-up
- * decides nothing, and every wait ends within a second, so a task that does not fire costs no slot.
+ * The machine's clock. Each cron text is a node-cron task that ends the waits; other waits have exact timers. A wake-up is a
+ * hint only, and every wait ends within a second, so a task that does not fire costs no slot.
  *
  * After a suspend or clock step, node-cron walks through each missed second in one turn of the event loop: 7 s for a day,
- * minutes for a year. So the guard, whose timer fires first, restarts the tasks after such a gap. Tasks are created by the
- * first wait, because the first takes 30 ms.
+ * minutes for a year. So the guard, whose timer fires first, restarts the tasks after such a gap. The first wait creates the
+ * tasks, because the first task takes 30 ms.
  */
 export function createClock(): Clock & { close(): Promise<void> } {
   const sleepers = new Set<() => void>()
@@ -88,12 +88,12 @@ function taken(wanted: readonly CronRecurrence[]): ReadonlyMap<string, CronRecur
   return new Map([...distinct].filter(([, each]) => isReadAlike(each)).slice(0, TASKS_MAX))
 }
 
-/** node-cron requires both day fields to match, the calendar either. It throws if they never do (`0 0 1 * 5#2`). */
+/** node-cron requires both day fields to match, the calendar either. It throws if they never match (`0 0 1 * 5#2`). */
 function isReadAlike({ cron, pattern }: CronRecurrence): boolean {
   return pattern.dayRule === 'both' && pattern.relativeDays === undefined && validate(cron)
 }
 
-/** `sleepers` gets the function that ends the wait early. */
+/** Adds the function that ends the wait early to `sleepers`. */
 function pause(
   ms: number,
   signal: AbortSignal | undefined,

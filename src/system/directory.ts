@@ -25,8 +25,8 @@ const REASONS: Readonly<Record<string, readonly [message: string, remedy: string
 }
 
 /**
- * Makes a directory and its parents; returns the topmost created one, undefined if all existed. Node's own `recursive`
- * never returns where the system reports a missing parent for an existing directory (`/proc`).
+ * Makes a directory and its parents; returns the topmost created one, undefined if all existed. Node's own `recursive` never
+ * returns where the system reports a missing parent for an existing directory (`/proc`).
  *
  * @throws {DirectoryError} with the path that is in the way
  */
@@ -50,7 +50,7 @@ export function makeDirectory(dir: string, mode = 0o777): string | undefined {
   return missing.at(-1)
 }
 
-/** False for a missing path or a dangling link. Throws for anything that is not a directory. */
+/** False for a missing path or a dangling link. Throws for any existing path that is not a directory. */
 function isDirectory(path: string, otherwise = 'EEXIST'): boolean {
   try {
     const stat = statSync(path, { throwIfNoEntry: false })
@@ -58,7 +58,7 @@ function isDirectory(path: string, otherwise = 'EEXIST'): boolean {
     return stat !== undefined
   } catch (error) {
     if (error instanceof DirectoryError) throw error
-    // A parent is in the way, and is reported.
+    // A parent is not a directory; the loop reaches and reports it.
     if (codeOf(error) === 'ENOTDIR') return false
     throw new DirectoryError(path, causeOf(error))
   }

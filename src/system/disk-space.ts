@@ -5,9 +5,9 @@ import { codeOf } from '../domain/errors.ts'
 import { PRIVATE_FILE } from './durable-file.ts'
 
 export type DiskInspection = {
-  /** For non-root users. */
+  /** Free bytes for non-root users. */
   readonly freeBytes: number
-  /** Undefined if the directory is missing: a read-only check creates nothing. */
+  /** Undefined if the directory is missing, because a read-only check creates nothing. */
   readonly writes:
     | { readonly ok: true; readonly medianMs: number; readonly worstMs: number }
     | { readonly ok: false; readonly why: string }

@@ -9,12 +9,12 @@ export const PRIVATE_FILE = 0o600
 const PRIVATE_DIRECTORY = 0o700
 const TEMPORARY = '.tmp'
 
-/** Syncs a file's content or a directory's names: syncing a file does not sync its name. */
+/** Syncs a file's content or a directory's names. Syncing a file does not sync its name. */
 export function syncFile(file: string): Promise<void> {
   return opened(file, 'r', async () => undefined)
 }
 
-/** Opens a file, does something with it and makes that durable. */
+/** Opens a file, runs `act` on it and makes the result durable. */
 async function opened(
   file: string,
   flags: string,
@@ -29,7 +29,7 @@ async function opened(
   }
 }
 
-/** 0700. */
+/** Makes a directory and its parents, 0700, durably. */
 export async function ensureDirectory(dir: string): Promise<void> {
   const firstMade = makeDirectory(dir, PRIVATE_DIRECTORY)
   if (firstMade === undefined) return
@@ -42,13 +42,13 @@ export async function ensureDirectory(dir: string): Promise<void> {
   await syncFile(stopAt)
 }
 
-/** Creates an empty file, 0600, durably. Fails with EEXIST if there is one. */
+/** Creates an empty file, 0600, durably. Fails with EEXIST if it exists. */
 export async function createFile(file: string): Promise<void> {
   await opened(file, 'wx', async () => undefined)
   await syncFile(dirname(file))
 }
 
-/** A new file, 0600, durable; its name is durable once its directory is synced. Fails with EEXIST if there is one. */
+/** Writes a new file, 0600, durably; its name is durable once its directory is synced. Fails with EEXIST if it exists. */
 export function writeNewFile(file: string, data: string | Uint8Array): Promise<void> {
   return opened(file, 'wx', (handle) => handle.writeFile(data))
 }
@@ -87,7 +87,7 @@ export async function removeLeftovers(file: string): Promise<void> {
   }
 }
 
-/** Undefined if there is no file. */
+/** Undefined if the file is missing. */
 export async function fileSize(file: string): Promise<number | undefined> {
   return (await ifThere(stat(file)))?.size
 }
@@ -116,12 +116,12 @@ export function isMissing(error: unknown): boolean {
   return codeOf(error) === 'ENOENT'
 }
 
-/** Whether the disk or the user's quota is full. */
+/** True if the disk or the user's quota is full. */
 export function isFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '')
 }
 
-/** A copy, 0600, durable; its name is durable once its directory is synced. */
+/** Copies a file, 0600, durably; its name is durable once its directory is synced. */
 export async function copyPrivately(from: string, to: string): Promise<void> {
   await copyFile(from, to)
   await opened(to, 'r+', (handle) => handle.chmod(PRIVATE_FILE))

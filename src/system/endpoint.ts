@@ -4,7 +4,7 @@ import { outsideText } from '../domain/text/outside-text.ts'
 import { exchangeText, type TextAnswer } from './exchange.ts'
 import { createScrubber } from './scrubber.ts'
 
-/** A complete body with any status, or why there is none. */
+/** A complete body with any status, or the reason for a missing one. */
 export type HttpAnswer = ({ readonly ok: true } & TextAnswer) | Failure
 
 type Failure = {
@@ -68,14 +68,14 @@ function failureOf(error: unknown, timeoutMs: number): Failure {
     return { ok: false, status: 'timeout', message: `did not answer within ${timeoutMs} ms` }
   if (error instanceof errors.ResponseExceededMaxSizeError)
     return { ok: false, status: 'malformed', message: 'sent too long a body' }
-  // Only the code: the error's text names the address.
+  // Only the code, because the error's text names the address.
   const code = codeOf(error)
   const shown = code !== undefined && /^\w{1,40}$/.test(code) ? code : 'no code'
   return { ok: false, status: 'unreachable', message: `could not be reached (${shown})` }
 }
 
 function parseUrl(text: string, label: string): URL {
-  // The URL parser's error contains the whole text, including keys.
+  // The URL parser's error would contain the whole text, including keys.
   if (!URL.canParse(text)) throw new TypeError(`the RPC URL of ${label} is no URL`)
   const url = new URL(text)
   if (url.protocol !== 'http:' && url.protocol !== 'https:')

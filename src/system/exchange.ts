@@ -6,7 +6,7 @@ export type TextAnswer = HttpHead & { readonly text: string }
 
 export type ExchangeOptions = {
   readonly request: Pick<Dispatcher.DispatchOptions, 'method' | 'path' | 'headers' | 'body'>
-  /** For the whole exchange: waiting for a connection, connecting, and the body to its last byte. */
+  /** Covers the whole exchange: waiting for a connection, connecting, and the body to its last byte. */
   readonly timeoutMs: number
   /** Longer bodies are aborted. */
   readonly bytesMax: number
@@ -32,7 +32,7 @@ export function exchangeText(pool: Pool, options: ExchangeOptions): Promise<Text
     const timer = setTimeout(() => {
       late = new errors.BodyTimeoutError()
       controller?.abort(late)
-      // A request without a connection has no controller: it is dropped at its turn.
+      // A request that waits for a connection has no controller yet, and is dropped at its turn.
       reject(late)
     }, timeoutMs)
     pool.dispatch(request, {

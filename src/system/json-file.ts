@@ -10,7 +10,7 @@ type Codec<Written, Read> = {
 
 /**
  * A file that lowdb reads and writes as a whole. lowdb's own adapter does not sync, shares one temporary name between
- * writers and leaves the file world-readable; this one uses `replaceFile`.
+ * writers and leaves the file world-readable, so this one uses `replaceFile`.
  */
 export class JsonFile<Written extends object, Read extends object = Written> {
   readonly #low: Low<Written | Read | null>
@@ -32,7 +32,7 @@ export class JsonFile<Written extends object, Read extends object = Written> {
     this.#low = new Low(adapter, null)
   }
 
-  /** Undefined if there is no file. Throws if it cannot be read or decoded. */
+  /** Undefined if the file is missing. Throws if it cannot be read or decoded. */
   async read(): Promise<Read | undefined> {
     try {
       await this.#low.read()

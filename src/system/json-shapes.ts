@@ -1,7 +1,7 @@
 import * as z from 'zod'
 
 /**
- * Shapes of the JSON that this program prints. Tests and the generator of docs/json.md load them; the program imports only
+ * Shapes of the JSON that this program prints. Tests and the generator of docs/json.md load them. The program imports only
  * types, so its start does not build them.
  */
 

@@ -11,7 +11,7 @@ type Marks = {
 /**
  * Finds private keys in text, without holding them as text.
  *
- * Keys held as text could be found in a heap dump, so their spellings are known by salted digests. A 32-bit rolling hash,
+ * A heap dump could reveal keys held as text, so their spellings are known only by salted digests. A 32-bit rolling hash,
  * one pass per length, selects the few windows to digest. Case-insensitive. Salt and base are new in each process.
  */
 export function createKeyMarks() {
@@ -94,12 +94,12 @@ function lowerCaseCodes(text: string): Uint16Array {
   return codes
 }
 
-/** Shorter secrets, as of a key that is a small number, would match ordinary words. */
+/** Shorter spellings, such as of a key that is a small number, would match ordinary words. */
 const LENGTH_MIN = 8
 /** Base64 digits of 32 bytes, without padding. */
 const BASE64_DIGITS = 43
 
-/** Every spelling likely to reach a log. Drop them at once, and never match them: the regex engine keeps matches. */
+/** Every spelling likely to reach a log. Drop them at once, and never match them, because the regex engine keeps matches. */
 function spellings(key: Uint8Array): readonly string[] {
   const bytes = Buffer.from(key)
   const hex = bytes.toString('hex')

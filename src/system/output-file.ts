@@ -22,7 +22,7 @@ import { openRegular } from './regular-file.ts'
 export type OutputRule = {
   /** E.g. `the report of a backtest`. */
   readonly what: string
-  /** First bytes of every file of its kind: such a file may be replaced. */
+  /** Bytes at the start of every file of this kind, which may be replaced. */
   readonly marker: string
   /** Also replaces other files, but not directories, pipes and devices. */
   readonly force: boolean
@@ -66,7 +66,7 @@ function fault(message: string, expected = 'a file in a directory that is there'
 
 /**
  * Writes a file atomically: readers see the old content or all of the new. `replaces` allows replacing a file, or a link
- * itself, never its target; otherwise fails with EEXIST. Throws disk errors.
+ * itself but never its target; otherwise fails with EEXIST. Throws disk errors.
  */
 export function placeFile(
   file: string,
@@ -100,7 +100,7 @@ function placeNew(temporary: string, file: string): void {
   }
 }
 
-/** Whether a protected path is this path or a parent of it. */
+/** True if a protected path is this path or a parent of it. */
 function holds(kept: string, place: string): boolean {
   const own = placeOf(resolve(kept))
   if (place === own || place.startsWith(`${own}${sep}`)) return true

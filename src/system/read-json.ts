@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import type { Reply } from '../domain/order/quote.ts'
 import { outsideText } from '../domain/text/outside-text.ts'
 
-/** A value, or the fault in its text, naming the field. */
+/** A value, or the fault in its text, which names the field. */
 export type Reading<Value> = Reply<Value, string>
 
 export function readJson<Value>(schema: z.ZodType<Value>, text: string): Reading<Value> {
@@ -15,7 +15,7 @@ export function readJson<Value>(schema: z.ZodType<Value>, text: string): Reading
   return readAs(schema, json)
 }
 
-/** What the lines hold that fit the schema; others are left out. */
+/** Parses the lines that fit the schema and skips the others. */
 export function readableLines<Value>(
   schema: z.ZodType<Value>,
   lines: readonly string[],

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 
-/** Has its own `code`, so that callers handle it like a system error. */
+/** Carries a `code`, so that callers handle it like a system error. */
 class UnusableFileError extends Error {
   readonly code: 'ENOTREG' | 'EISDIR' | 'EFBIG'
   constructor(file: string, code: UnusableFileError['code']) {
@@ -9,7 +9,10 @@ class UnusableFileError extends Error {
   }
 }
 
-/** Follows links. Throws with the system's `code`, EISDIR for a directory, ENOTREG for a pipe or device. */
+/**
+ * Opens a regular file and follows links. Throws with the system's `code`, EISDIR for a directory, ENOTREG for a pipe or
+ * device.
+ */
 export function openRegular(file: string): number {
   const opened = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
   const stat = fstatSync(opened)

@@ -2,12 +2,12 @@ import { printable } from '../domain/text/outside-text.ts'
 import { createKeyMarks } from './key-marks.ts'
 
 export type Scrubber = {
-  /** Registers the 32 bytes of a private key; neither they nor their text are kept. Hidden like secrets of `add`. */
+  /** Registers the 32 bytes of a private key, and keeps neither them nor their text. Hidden like secrets of `add`. */
   addKey(key: Uint8Array): void
   /**
-   * Registers a private key, password or URL. From then on every likely spelling is hidden: either case, with or without
-   * 0x, percent-encoded, JSON-escaped, as hex, base64 or decimal, and parts of a URL that may hold a token. Text below 8
-   * characters is not registered: hiding it would remove ordinary words.
+   * Registers a private key, password or URL. From then on every likely spelling is hidden: either case, with or without 0x,
+   * percent-encoded, JSON-escaped, as hex, base64 or decimal, and parts of a URL that may hold a token. Text below 8
+   * characters is not registered, because hiding it would remove ordinary words.
    */
   add(secret: string): void
   /** The text without registered secrets, signatures, raw transactions and URL tokens. */
@@ -21,11 +21,11 @@ export type Scrubber = {
 
 const MASK = '***'
 const SECRET_LENGTH_MIN = 8
-/** The suffix of cut text, and how much of a secret before it is hidden. */
+/** The suffix of cut text, and the minimum length of a secret's beginning that is hidden before it. */
 const CUT = '...'
 const SECRET_CUT_MIN = 4
 const TEXT_LENGTH_MAX = 4_096
-/** Read before the cut, so a secret across the cut is seen whole. */
+/** Read before the cut, so that a secret across the cut is seen whole. */
 const TEXT_READ_MAX = 65_536
 const DEPTH_MAX = 8
 const NODES_MAX = 2_000
@@ -60,7 +60,7 @@ type Walk = {
   underKey: boolean
 }
 
-/** One per process: registered secrets apply to the log and the webhooks. */
+/** One per process, so that registered secrets apply to the log and the webhooks. */
 export function createScrubber(): Scrubber {
   const known = new Set<string>()
   const keys = createKeyMarks()
@@ -136,7 +136,7 @@ function anyOf(known: ReadonlySet<string>): RegExp {
   )
 }
 
-/** Each pattern runs only on text that could match: most log texts are short words. */
+/** Each pattern runs only on text that could match, because most log texts are short words. */
 function withoutPatterns(raw: string): string {
   let text = printable(raw)
   if (text.includes(':') || text.includes('=')) text = text.replace(SECRET_IN_TEXT, `$1${MASK}`)
@@ -242,7 +242,7 @@ function scrubItems(items: readonly unknown[], walk: Walk): unknown[] {
   return items.length > ENTRIES_MAX ? [...clean, `[${items.length - ENTRIES_MAX} more]`] : clean
 }
 
-/** Only identifying fields: packages attach whole requests, including keys, to other properties. */
+/** Keeps only identifying fields: packages attach whole requests, including keys, to other properties. */
 function errorEntries(error: Error & { code?: unknown; errors?: unknown }): [string, unknown][] {
   return [
     ['type', error.name],
@@ -265,7 +265,7 @@ function scrubEntries(entries: Iterable<readonly [unknown, unknown]>, walk: Walk
   return Object.fromEntries(clean)
 }
 
-/** Object keys are only named: their text could be a key's bytes. */
+/** Names the type of object keys, because their text could be a key's bytes. */
 function fieldName(key: unknown): string {
   if (typeof key === 'string') return key
   return typeof key === 'object' || typeof key === 'symbol' ? `[${typeof key}]` : String(key)

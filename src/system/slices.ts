@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 
 const SLICE_MS = 4
 
-/** Yields to other work, such as orders, whenever reading and handling took a few milliseconds. */
+/** Yields to other work, such as orders, whenever reading and handling have taken a few milliseconds. */
 export async function* inSlices<Item>(
   items: AsyncIterable<Item>,
   rest: () => Promise<unknown> = () => setImmediate(),

@@ -3,11 +3,11 @@ import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
 
 export type SupervisorInspection = {
-  /** `hidden`: the process may not be inspected; `unseen`: neither pm2 nor systemd. */
+  /** `hidden`: the process may not be inspected. `unseen`: neither pm2 nor systemd runs it. */
   readonly kind: 'pm2' | 'systemd' | 'unseen' | 'hidden'
   /** pm2's delay between stopping and killing the process; undefined if not set. */
   readonly killTimeoutMs: number | undefined
-  /** Whether pm2 would restart it after a reboot; undefined if nothing was saved. */
+  /** True if pm2 would restart it after a reboot; undefined if nothing was saved. */
   readonly isSaved: boolean | undefined
 }
 
@@ -18,7 +18,7 @@ type SupervisorOptions = {
   readonly home?: string
 }
 
-/** Reads pm2 and systemd variables of a process, and pm2's saved list. Its other variables may hold keys. */
+/** Reads pm2 and systemd variables of a process, and pm2's saved list. Ignores its other variables, which may hold keys. */
 export async function inspectSupervisor(options: SupervisorOptions): Promise<SupervisorInspection> {
   const { pid, env, proc = '/proc', home = homedir() } = options
   const marks = await marksOf(join(proc, String(pid), 'environ'))
@@ -48,7 +48,7 @@ async function marksOf(file: string): Promise<ReadonlyMap<string, string> | unde
   }
 }
 
-/** Children inherit systemd's variable, so it counts for the unit's own process only. */
+/** Children inherit systemd's variable, so it counts only for the unit's own process. */
 function kindOf(marks: ReadonlyMap<string, string>, pid: number): 'pm2' | 'systemd' | 'unseen' {
   if (marks.has('pm_id')) return 'pm2'
   return marks.get('SYSTEMD_EXEC_PID') === String(pid) ? 'systemd' : 'unseen'

@@ -15,24 +15,24 @@ import type { RejectedClaim } from './conflict.ts'
 import type { OrderContext } from './context.ts'
 import { projectionOf } from './projections.ts'
 
-/** The life of an authorization, shared by all venues: caps, the service's answer, withdrawal, end. */
+/** Lifecycle of an authorization, shared by all venues: caps, the service's answer, withdrawal, end. */
 
 export type Resolution<View extends SeenBlock> =
   | { readonly tag: 'moved' }
   /** It may still execute; `waits` is the conflict that delays its end. */
   | { readonly tag: 'open'; readonly view: View; readonly waits?: RejectedClaim | undefined }
-  /** The chain is unavailable or another one. */
+  /** The chain is unavailable, or the node serves another chain. */
   | { readonly tag: 'unknown' }
 
 export type SubmitReply =
   | { readonly tag: 'accepted'; readonly orderId: string }
-  /** The service refused before accepting. Only the answer to the very first submission can say so (rule G7). */
+  /** The service refused before accepting. Only the answer to the first submission can prove that (rule G7). */
   | { readonly tag: 'rejected'; readonly message: string }
-  /** It was never sent to the service: as signed it would revert. */
+  /** Never sent to the service, because it would revert as signed. */
   | { readonly tag: 'unfit'; readonly message: string }
   | { readonly tag: 'unknown'; readonly message: string }
 
-/** The cap that an order of `amount` would exceed (base units of what the intent spends). */
+/** The cap that an order of `amount` would exceed, in base units of the token that the intent spends. */
 export function capHit(
   context: ClosingContext,
   { intent }: OpenIntent,
@@ -88,7 +88,7 @@ export function reportUnknown(context: OrderContext, open: OpenIntent, message: 
   context.ports.observe({ type: 'order-unknown', strategy, intentId, attempt, message })
 }
 
-/** Withdraws a record that this process knows was never signed. */
+/** Withdraws a record that this process knows it never signed. */
 export function withdraw(
   context: OrderContext,
   open: OpenIntent,

@@ -2,13 +2,13 @@ import { backoffMs, CLOCK_SKEW_MS_MAX, type TrustedTime, trustedTime } from '../
 import type { ChainReply } from '../ports.ts'
 import type { OrderContext, SendingContext } from './context.ts'
 
-/** A node request: its metrics route, and its purpose for the log. */
+/** A node request: its metrics route, and its purpose in the log. */
 type ChainQuestion = {
   readonly route: 'identity' | 'view' | 'draft' | 'compare'
   readonly doing: string
 }
 
-/** Queries the node with backoff, at most `requestTriesMax` times; stops when the daemon drains. */
+/** Queries the node with backoff, at most `requestTriesMax` times. Stops when the daemon drains. */
 export async function askChain<Value>(
   context: SendingContext,
   { route, doing }: ChainQuestion,
@@ -25,7 +25,7 @@ export async function askChain<Value>(
   }
 }
 
-/** Retries until the chain answers; undefined if the daemon closes first. */
+/** Retries until the chain answers; undefined if the daemon drains first. */
 export async function askUntilClosing<Value>(
   context: SendingContext,
   question: ChainQuestion,
@@ -68,7 +68,7 @@ export async function within<Answer>(
   try {
     return await Promise.race([answer, late])
   } finally {
-    // Without a reason, abort would create an error with a stack.
+    // Without a reason, `abort` would create an error with a stack.
     answered.abort(LATE)
   }
 }
@@ -84,7 +84,7 @@ export async function soon<Answer>(
   return reply === LATE ? undefined : reply
 }
 
-/** The time that decides deadlines; see `trustedTime`. Includes the service's clock if known. */
+/** The time that decides deadlines, including the service's clock if known; see `trustedTime`. */
 export function trustedNow(
   context: SendingContext,
   seen: { readonly blockTimeSeconds: number; readonly serviceOffsetMs?: number | undefined },
@@ -93,7 +93,7 @@ export function trustedNow(
   return trustedTime({ localMs: context.ports.clock.now(), serviceOffsetMs, blockTimeSeconds })
 }
 
-/** Refreshes the service's clock, which is known only through its answers. */
+/** Refreshes the service's clock, which only its answers reveal. */
 export async function hearServiceClock({
   ports,
   closing,

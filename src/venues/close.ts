@@ -49,7 +49,7 @@ export function skipped(reason: FailureReason | SkipReason, detail: string): Clo
   return { tag: 'closing', outcome: 'skipped', reason, detail }
 }
 
-/** A cap reached between decision and signature skips the slot. */
+/** Skips a slot whose cap was reached between decision and signature. */
 export function capped(hit: LimitHit, nowMs: number): Closing {
   return skipped(hit.reason, limitText(hit, nowMs))
 }
@@ -96,9 +96,9 @@ const UNPROVEN = 'its nonce was used, and what used it did not fill it'
 const IN_LOSS = 'it was open when a loss was accepted: what is lost may have executed it'
 
 /**
- * What blocks another attempt, by the ledger and the clock: checked before each attempt, about once a second while waiting,
- * and around the record of a signature. A pause blocks it as it blocks a slot: signed orders continue, others are never
- * signed. Other causes are checked by the signer.
+ * Blocks for another attempt, from the ledger and the clock. Checked before each attempt, about once a second while waiting,
+ * and around the record of a signature. A pause blocks unsigned orders; signed ones continue. The signer checks the
+ * remaining causes.
  */
 export function mayNotStart(context: StartContext, open: OpenIntent): Closing | undefined {
   const { intent } = open
@@ -158,7 +158,7 @@ export function endOf(
     : [closed]
 }
 
-/** The slot has the worst outcome of its intents, and may pause its strategy or halt everything. */
+/** The slot takes the worst outcome of its intents, and may pause its strategy or halt everything. */
 function slotEnds(context: ClosingContext, { intent }: OpenIntent, end: End): JournalEvent[] {
   const { strategies, account, ports } = context
   const { state } = ports.journal
@@ -180,7 +180,7 @@ function isLastOfSlot(context: ClosingContext, open: OpenIntent): boolean {
   return true
 }
 
-/** Why nothing may be submitted for the account: it must delegate to the operator's own proposer (rule A4). */
+/** Reason not to submit for the account: it must delegate to the operator's own proposer (rule A4). */
 export function delegationRefusal(
   aggregator: AggregatorContext,
   view: Pick<AccountView, 'code'>,
@@ -192,7 +192,7 @@ export function delegationRefusal(
   return refusal('foreign-delegation', `the account's code is not the ${proposer} proposer's`)
 }
 
-/** What a slot's outcome stops, after too many failures in a row: its strategy, or everything. */
+/** Stops after too many failures in a row: pauses the strategy, or halts everything. */
 export function stopsAfter(
   outcome: Outcome,
   slot: Pick<OrderContext, 'strategies' | 'account'> & {
@@ -218,5 +218,5 @@ export function stopsAfter(
 }
 
 function streakText(count: number, max: number): string {
-  return `${count} slots in a row came to nothing, and limits.maxFailures is ${max}`
+  return `${count} slots in a row failed, and limits.maxFailures is ${max}`
 }

@@ -13,7 +13,7 @@ const WAITING_MS = 30_000
 
 export type RejectedClaim = ServiceConflict & { readonly detail: string }
 
-/** Reports each rejected or missing answer about one order, after its grace period. */
+/** Reports each conflict about one order after its grace period. */
 export function createConflictReporter(
   context: OrderContext,
   open: OpenIntent,
@@ -23,7 +23,7 @@ export function createConflictReporter(
     const nowMs = context.ports.clock.now()
     const firstMs = sinceMs.get(claim.what) ?? nowMs
     sinceMs.set(claim.what, firstMs)
-    // Absolute distance: a clock that was set back must not silence it.
+    // Absolute distance: a clock that was set back must not suppress the report.
     const forMs = Math.abs(nowMs - firstMs)
     if (forMs < (GRACE_MS[claim.what] ?? 0)) return
     reportConflict(context, open, { ...claim, moneyWaits: forMs >= WAITING_MS })

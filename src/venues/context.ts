@@ -32,36 +32,36 @@ export type OrderContext = {
   /** A reload changes its fields in place, so read it where it is used. */
   readonly account: AccountLimits
   readonly strategies: ReadonlyMap<string, Strategy>
-  /** Feeds of a pair's price, sell per buy; undefined if they do not connect it. */
+  /** Feeds of a pair's price, sell per buy; undefined if no feeds connect the pair. */
   readonly pricePath: (sell: Token, buy: Token) => PricePath | undefined
   readonly hashPermit: (permit: Permit) => Hex
   /** Comparison of the trading wallet, and of the account that makes calls. */
   readonly compared: { readonly trader: WalletComparison; readonly account: WalletComparison }
-  /** Why orders of a token must not be signed; undefined if there is no objection. */
+  /** Reason not to sign orders of a token; undefined if there is none. */
   readonly tokenFault: (token: Address) => string | undefined
   /** Contracts that signatures depend on; shared with the signer. */
   readonly trusted: TrustedCode
   /** Aborted when the daemon begins to drain: nothing new is signed. */
   readonly closing: AbortSignal
-  /** Aborted when the drain is over: all waits end; the journal keeps the rest. */
+  /** Aborted when the drain is over: all waits end, and the journal keeps the remaining work. */
   readonly stop: AbortSignal
   readonly requests: PendingRequests
   readonly wallet: WalletContext
   readonly aggregator: AggregatorContext | undefined
 }
 
-/** Where the config has an aggregation service. */
+/** Context of a config with an aggregation service. */
 export type CallContext = OrderContext & { readonly aggregator: AggregatorContext }
 
 export function hasAggregator(context: OrderContext): context is CallContext {
   return context.aggregator !== undefined
 }
 
-/** How far a wallet was compared with its chain. */
+/** Progress of comparing a wallet with its chain. */
 export type WalletComparison = {
-  /** Why nothing new may be decided or signed for it yet; undefined if it may. */
+  /** Reason not to decide or sign anything for it yet; undefined if there is none. */
   readonly missing: () => string | undefined
-  /** Final block up to which it was compared; undefined before. Orders signed now are later. */
+  /** Final block up to which it was compared; undefined before the first comparison. Orders signed now are later. */
   readonly upTo: () => bigint | undefined
 }
 

@@ -11,7 +11,7 @@ import { firstFreeNonce, openCalls } from './call/call-projection.ts'
 import type { SendingContext, WalletContext } from './context.ts'
 import { askFinal } from './finality.ts'
 
-/** Evidence of a rolled-back state or of another user of our wallet (rule T4). It halts everything until resumed. */
+/** Evidence of a rolled-back state, or of another user of our wallet (rule T4). It halts everything until resumed. */
 
 export async function haltOnEvidence(context: SendingContext, what: string): Promise<void> {
   const { journal } = context.ports
@@ -19,7 +19,7 @@ export async function haltOnEvidence(context: SendingContext, what: string): Pro
   await journal.append(evidenceHalt(journal.state, [what]))
 }
 
-/** Replaces another halt: an operator who lifts that one has not seen this. */
+/** Replaces an earlier halt: an operator who lifts that one has not seen this evidence. */
 export function evidenceHalt({ halted }: DaemonState, evidence: readonly string[]): TradingHalted {
   const earlier = halted === undefined ? '' : `. Halted before that: ${halted.detail}`
   const detail = `${evidence.join('; ')}: the state is not what it was, or somebody else uses this wallet. Find out which before \`tranched resume\`${earlier}`
@@ -59,7 +59,7 @@ export function explainedTransactions(state: DaemonState, place: WalletPlace): n
   return Math.max(seen, ...openNonces(state, place).map((nonce) => nonce + 1))
 }
 
-/** The same for `nestedNonce`; also undefined if the account's code did not name it, or was changed since. */
+/** The same for `nestedNonce`. Also undefined if the account's code did not report it, or has changed since. */
 export function explainedNestedNonce(state: DaemonState, place: WalletPlace): bigint | undefined {
   const seen = snapshotOf(state, place)?.nestedNonce
   if (seen === undefined) return undefined
@@ -74,7 +74,7 @@ export function explainedNestedNonce(state: DaemonState, place: WalletPlace): bi
 
 const REQUEST = 'asking a final block for the nonces of a wallet'
 
-/** Reads a wallet's nonces at a final block: of its transactions and, if any, its calls. */
+/** Reads a wallet's nonces at a final block: of its transactions and, if supported, of its calls. */
 export type NonceChain = Pick<FinalChain, 'finalCount'> & Partial<Pick<CallChain, 'finalAccount'>>
 
 /** A wallet's nonces at a final block, by quorum (rule T6). */
@@ -91,7 +91,7 @@ export async function finalNonces(
 }
 
 /**
- * Checks nonces reported by one node before they are recorded: nothing is signed behind unexplained nonces. Once a final
+ * Checks nonces reported by one node before they are recorded: nothing is signed on top of unexplained nonces. Once a final
  * block confirms them, everything halts, once. Returns why nothing may be recorded now.
  */
 export async function unexplainedNonces(
@@ -120,7 +120,7 @@ export async function unexplainedNonces(
   return evidence.join('; ')
 }
 
-/** The same for a transaction nonce. Without an earlier comparison, a second answer must agree. */
+/** The same for a transaction nonce. Without an earlier comparison, a second answer must match. */
 export async function unexplainedNonce(
   context: SendingContext,
   { chain, chainId, signer }: WalletContext,
@@ -140,7 +140,7 @@ export async function unexplainedNonce(
     : `the nodes say nonce ${transactionCount}, and then ${latestNonce}`
 }
 
-/** Free again only if a final block says so: signed again, the same bytes would pass for the mined ones. */
+/** A used nonce is free again only if a final block shows it: the same bytes signed again would pass for the mined ones. */
 async function usedNonce(
   context: SendingContext,
   chain: NonceChain,

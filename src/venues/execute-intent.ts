@@ -7,7 +7,7 @@ import { followOrder } from './follow.ts'
 import { venueOf } from './venues.ts'
 
 /**
- * Carries one intent from its journaled state to its outcome. New intents start at the top, recovered ones at their own
+ * Carries one intent from its journaled state to its outcome. New intents start at `planned`, recovered ones at their own
  * state. All venues share these states; they differ in attempts and following. Returns early only when draining.
  */
 export async function executeIntent(context: OrderContext, id: IntentId): Promise<void> {

@@ -4,9 +4,9 @@ import type { FinalityRule } from '../domain/settings.ts'
 import type { AgreedReply, FinalChain, FinalQuery, MinedPlace, SeenBlock } from '../ports.ts'
 import type { SendingContext } from './context.ts'
 
-/** Facts that need finality: the operator's depth, a quorum, and every clock (rule T6). */
+/** Reads that need finality: the operator's depth, a quorum, and every clock (rule T6). */
 
-/** Undefined, and reported, if it cannot be determined now. */
+/** Returns undefined and reports the cause if the chain cannot answer now. */
 export async function askFinal<Value>(
   context: SendingContext,
   doing: string,
@@ -22,8 +22,8 @@ export async function askFinal<Value>(
 }
 
 /**
- * Whether a deadline has passed at a final block and by the clocks of machine and service (rule T6). A caller without a
- * service's clock says so: it must not be forgotten.
+ * True if a deadline has passed at a final block and by the clocks of machine and service (rule T6). A caller without a
+ * service's clock must pass undefined explicitly, so that none is forgotten.
  */
 export function isOver(
   { ports }: SendingContext,
@@ -35,7 +35,7 @@ export function isOver(
   return isPastForAll(deadlineSeconds, { localMs, serviceOffsetMs, blockTimeSeconds })
 }
 
-/** A final block at or after the given one; undefined while a reorg may still undo it. */
+/** Returns the given block once it is final; undefined while a reorg may still undo it. */
 export async function finalSnapshot(
   context: SendingContext,
   chain: Pick<FinalChain, 'blocks'>,
@@ -52,7 +52,10 @@ export async function finalSnapshot(
 /** A reorg may move a settlement to a block below the head recorded with its order. */
 const REORG_BLOCKS = 64n
 
-/** First block that may contain an order's settlement, even if an earlier transaction names it or its amounts fit. */
+/**
+ * First block that may contain an order's settlement. Earlier transactions do not count, even if they name it or match its
+ * amounts.
+ */
 export function searchStart({ fromBlock }: { readonly fromBlock: bigint }): bigint {
   return maxOf(0n, fromBlock - REORG_BLOCKS)
 }

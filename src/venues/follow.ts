@@ -9,9 +9,9 @@ import { projectionOf } from './projections.ts'
 import type { FollowSteps } from './venue.ts'
 
 /**
- * Follows a possibly live authorization until the chain shows its outcome. Returns when the intent changed its state, or
- * the daemon has drained. Operator requests run between two turns and end a sleep; the signal wakes every order, and
- * unaffected ones poll once early.
+ * Follows a possibly live authorization until the chain shows its outcome. Returns when the intent changed its state, or the
+ * daemon has drained. Operator requests run between two turns and end a sleep. Their signal wakes every order; unaffected
+ * ones poll once early.
  */
 export async function followOrder(
   context: OrderContext,
@@ -66,7 +66,7 @@ export async function whileReadingChain<Answer>(
   }
 }
 
-/** Without a new signature, the chain decides. Reports each reason once; undefined after a signature. */
+/** Reports each reason for not signing again once, and starts over after a signature. Meanwhile the chain decides. */
 export function createRefusalReporter(
   context: OrderContext,
   open: OpenIntent,

@@ -12,7 +12,7 @@ export type RetryLater = {
   readonly tag: 'retryLater'
   readonly reason: FailureReason
   readonly detail: string
-  /** Minimum wait, if one was given. */
+  /** Minimum wait, if the service named one. */
   readonly pauseMs?: number
   readonly again?: {
     readonly service: 'gasless' | 'rpc'
@@ -27,7 +27,7 @@ export type Step =
   | RetryLater
   /** Something changed: retry at once, up to a limit, then use `otherwise`. */
   | { readonly tag: 'again'; readonly otherwise: Closing | RetryLater }
-  /** Something blocked it before its turn. */
+  /** A block ended it before its turn. */
   | { readonly tag: 'blocked' }
 
 export function retryLater(
@@ -38,12 +38,12 @@ export function retryLater(
   return { tag: 'retryLater', reason, detail, ...more }
 }
 
-/** After a node's failure to answer a request of this route. */
+/** Retries after a node failed to answer a request of this route. */
 export function retryChain(route: string, { tag: cause, message }: ChainFault): RetryLater {
   return retryLater('chain-unavailable', message, { again: { service: 'rpc', route, cause } })
 }
 
-/** After a signer's refusal: temporary reasons are waited for. */
+/** Handles a signer's refusal: temporary reasons are retried. */
 export function unsigned({ reason, detail }: Refusal): Closing | RetryLater {
   return isFailureReason(reason) && isPassing(reason)
     ? retryLater(reason, detail)
@@ -51,18 +51,18 @@ export function unsigned({ reason, detail }: Refusal): Closing | RetryLater {
 }
 
 type Tries = {
-  /** Ends it before a try; defaults to the common blocks. */
+  /** Ends the intent before a try. */
   readonly blocked: () => Closing | undefined
   readonly tryOnce: () => Promise<Step>
-  /** Reads the other clocks of its venue; see `clockConflict`. */
+  /** Compares the other clocks of its venue; see `clockConflict`. */
   readonly clocks: () => Promise<RetryLater | undefined>
   readonly atOnceMax: number
 }
 
 /**
  * Retries until something is signed or the intent ends. Nothing signed is at risk, so failures of service, chain or clocks
- * are waited out with backoff, for as long as the slot may be late. Reported once at the begin and once at the end. Returns
- * the end; undefined if it was sent or the daemon drains.
+ * are retried with backoff for as long as the slot may be late. Reports the first failure and the recovery. Returns the end;
+ * undefined if it was sent or the daemon drains.
  */
 export async function retryUntilEnd(
   context: OrderContext,
@@ -84,7 +84,7 @@ export async function retryUntilEnd(
   return undefined
 }
 
-/** Ends that a wrong clock causes as well: they count only while clocks agree. */
+/** Ends that a wrong clock can also cause: they count only while clocks agree. */
 const BY_CLOCK: ReadonlySet<Closing['reason']> = new Set(['too-late', 'deadline-too-far'])
 
 async function believed({ blocked, clocks }: Tries, step: Step): Promise<Step> {
@@ -96,7 +96,9 @@ async function believed({ blocked, clocks }: Tries, step: Step): Promise<Step> {
   return isLate && blocked()?.reason !== step.reason ? { tag: 'again', otherwise: step } : step
 }
 
-/** It disagrees with the newest block or the service's clock, or no block can be read. Undefined while all agree. */
+/**
+ * Conflict of the machine's clock with the newest block or the service's clock, or an unreadable block. Undefined if none.
+ */
 export async function clockConflict(
   context: OrderContext,
   chain: Pick<Chain, 'identity'>,
@@ -125,7 +127,7 @@ function createWait(context: OrderContext, open: OpenIntent) {
   let tries = 0
   let isCrowded = false
   return {
-    /** Waits after a failure; reports the first. */
+    /** Waits after a failure, and reports the first one. */
     async after(step: Step): Promise<void> {
       isCrowded ||= step.tag === 'blocked'
       if (step.tag !== 'retryLater') return
@@ -141,7 +143,7 @@ function createWait(context: OrderContext, open: OpenIntent) {
       if (closing.aborted) return
       if (step.again !== undefined) ports.observe({ type: 'retry', ...step.again })
     },
-    /** Reports the recovery, if there was a failure. If waiting took too long, the end names the cause. */
+    /** Reports the recovery after a failure. If waiting took too long, the end names the cause. */
     over(step: Over): Closing | undefined {
       const end = step.tag === 'closing' ? step : undefined
       const isLate = end?.reason === 'too-late'
@@ -158,7 +160,7 @@ function createWait(context: OrderContext, open: OpenIntent) {
   }
 }
 
-/** Sleeps, checking every second whether the block has changed. */
+/** Sleeps, and ends early if the blocking reason changes (checked every `pollMsMin`). */
 async function restFor(context: OrderContext, open: OpenIntent, ms: number): Promise<void> {
   const { clock } = context.ports
   const checkMs = context.policy.pollMsMin
@@ -169,7 +171,7 @@ async function restFor(context: OrderContext, open: OpenIntent, ms: number): Pro
   }
 }
 
-/** A contract code change ends an order; an uncertain reading is waited for. */
+/** A changed contract ends an order; an uncertain reading is retried. */
 export function codeStep(
   { ports, trusted }: Pick<OrderContext, 'ports' | 'trusted'>,
   query: { readonly chainId: number; readonly addresses: readonly Address[] },

@@ -4,12 +4,12 @@ import type { Closing } from './close.ts'
 import type { OrderContext } from './context.ts'
 import type { Inspection } from './manual/findings.ts'
 
-/** A venue's steps on an order's common path. Each step journals its findings. */
+/** A venue's part of an order's lifecycle. Each step journals its findings. */
 export type Venue<Open extends OpenIntent> = {
-  /** One attempt. Returns the intent's end, if any; undefined once an authorization is on record or the daemon drains. */
+  /** One attempt. Returns the intent's end; undefined once an authorization is on record or the daemon drains. */
   attempt(context: OrderContext, open: Open): Promise<Closing | undefined>
   steps(context: OrderContext, open: Open): FollowSteps
-  /** Reads the outcome of the authorization on record once from the chain. */
+  /** Reads the outcome of the recorded authorization once from the chain. */
   resolve(context: OrderContext, open: Open): Promise<unknown>
   /** Evidence for a manual resolution. Journals nothing. */
   inspect(context: OrderContext, open: Open, named: Hex | undefined): Promise<Inspection>
@@ -18,10 +18,10 @@ export type Venue<Open extends OpenIntent> = {
 }
 
 export type FollowSteps = {
-  /** The service never answered: resend the same bytes. */
+  /** The service never answered: resends the same bytes. */
   replay(): Promise<unknown>
-  /** The service knows it: poll its outcome. */
+  /** The service knows the order: polls its outcome. */
   poll(): Promise<unknown>
-  /** The service is done with it, or silent: read the chain. */
+  /** The service has ended the order, or is silent: reads the chain. */
   resolve(): Promise<unknown>
 }

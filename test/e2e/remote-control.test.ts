@@ -247,7 +247,7 @@ test('the daemon trades on and stops in time through every failure of Telegram',
   const { alice, hears, telegram } = staged
   telegram.setMood('bad gateway')
   const daemon = staged.daemon()
-  await daemon.sees(/Telegram cannot be asked for messages/)
+  await daemon.sees(/messages cannot be fetched from Telegram/)
   await daemon.sees(FILLED, 3)
   telegram.setMood('well')
   alice.says('/status')

@@ -94,7 +94,7 @@ test("a running daemon closes an order on an operator's instruction, which it ve
   expect(settled.code).toBe(0)
   expect(outputOf('settle', settled.stdout)).toMatchObject({ ok: true, by: 'word', as: 'executed' })
   await daemon.sees(
-    /an operator resolved buy-weth: it executed in an unknown transaction; 25 USDC is booked/,
+    /an operator resolved buy-weth: it executed in an unknown transaction; 25 USDC is recorded/,
   )
   await daemon.sees(/failed buy-weth: settled/)
   expect(await outcomeOf(rehearsal, id)).toBe('failed settled')

@@ -3,14 +3,14 @@ import { codeOf } from '../../domain/errors.ts'
 import { openRegular } from '../../system/regular-file.ts'
 import { PriceFileError } from './price-file-error.ts'
 
-/** Bytes in memory of a file of any size. A megabyte took longer and a third more memory. */
+/** Bytes in memory for a file of any size. A megabyte took longer and a third more memory. */
 export const BLOCK_BYTES = 256 * 1024
 
-/** Whole lines of a file. */
+/** Complete lines of a file. */
 export type Block = {
   /** Valid until the next block is read. */
   readonly bytes: Buffer
-  /** From 1. */
+  /** Counted from 1. */
   readonly firstLine: number
 }
 
@@ -51,7 +51,7 @@ export function* blocksOf(file: string, blockBytes = BLOCK_BYTES): Generator<Blo
   }
 }
 
-/** Reads until the buffer is full or the file ends; returns the bytes in the buffer. */
+/** Reads until the buffer is full or the file ends. Returns the number of bytes in the buffer. */
 function fill(
   opened: number,
   { buffer, held, file }: { readonly buffer: Buffer; readonly held: number; readonly file: string },
@@ -94,7 +94,7 @@ const BEGINNINGS: readonly (readonly [readonly number[], string, string])[] = [
   [[0x50, 0x4b], 'it is an archive', 'plain text: unpack it first, with `unzip`'],
 ]
 
-/** Common formats of price files that are no plain text, which would otherwise be reported as a faulty first line. */
+/** Refuses common formats of price files that are not plain text, which would otherwise look like a faulty first line. */
 function refuseOtherKinds(bytes: Buffer, file: string): void {
   for (const [beginning, detail, remedy] of BEGINNINGS)
     if (beginning.every((byte, index) => bytes[index] === byte))

@@ -26,21 +26,21 @@ export type FetchOptions = Omit<RoundReaderOptions, 'batch'> & {
   readonly toSeconds: number
   /** CSV with the columns time, price and round. */
   readonly file: string
-  /** Rounds read at once; fewer if the nodes refuse. Default: 500. */
+  /** Rounds per call; fewer if the nodes refuse. Default: 500. */
   readonly batch?: number | undefined
   readonly onProgress?: ((progress: FetchProgress) => void) | undefined
 }
 
 export type FetchProgress = {
-  /** Written by this run. */
+  /** Rounds written by this run. */
   readonly rounds: number
-  /** Of the last round written. */
+  /** Time of the last round written. */
   readonly atSeconds: number
-  /** Of the period to fetch, 0 to 1. */
+  /** Share of the period that is fetched, 0 to 1. */
   readonly share: number
 }
 
-/** However it ended, the file is valid as far as it goes, and the next run continues it. */
+/** However it ended, the file is valid up to its last round, and the next run continues it. */
 type Fetched = {
   readonly end:
     | { readonly tag: 'whole' }
@@ -50,7 +50,7 @@ type Fetched = {
   readonly added: number
   /** Invalid rounds; see `roundFault`. */
   readonly skipped: number
-  /** Rounds at the end of the file that a reorganisation undid. */
+  /** Rounds removed from the end of the file because a reorg undid them. */
   readonly removed: number
   /** First and last round of the file; undefined if it is empty. */
   readonly fromSeconds: number | undefined
@@ -60,11 +60,11 @@ type Fetched = {
 const BATCH = 500
 
 /**
- * Reads past rounds of a feed behind a Chainlink proxy into a CSV file, the oldest first. An existing file is continued, and
- * completed at its beginning if that is too late. However often it is stopped, the file comes out the same.
+ * Reads past rounds of a feed behind a Chainlink proxy into a CSV file, oldest first. Continues an existing file, and adds
+ * its beginning if that is too late. The resulting file is the same however often the fetch was stopped.
  *
- * The rounds of a phase ascend in time. Those of the next phase may begin before its last, because an aggregator runs before the
- * proxy uses it: these are left out. Throws PriceFileError for a file of another feed.
+ * The rounds of a phase ascend in time. Rounds of the next phase may begin before its end, because an aggregator runs before
+ * the proxy uses it; those are omitted. Throws PriceFileError for a file of another feed.
  */
 export async function fetchRounds(options: FetchOptions): Promise<Fetched> {
   const fetching = createFetching(options)
@@ -87,7 +87,7 @@ function createFetching(options: FetchOptions) {
   let added = 0
   let skipped = 0
   let removed = 0
-  /** Seconds of the past to fetch, and fetched. */
+  /** Length of the past to fetch, and the length fetched so far. */
   let wantedSeconds = 0
   let doneSeconds = 0
 
@@ -111,7 +111,7 @@ function createFetching(options: FetchOptions) {
     await copy(file, phases, { part, decimals })
   }
 
-  /** Removes rounds that a reorganisation undid. */
+  /** Removes rounds that a reorg undid. */
   async function verify(into: RoundFile, { decimals, latest }: FeedState): Promise<void> {
     const written = into.tail.slice(-batch)
     const last = written.at(-1)
@@ -147,7 +147,7 @@ function createFetching(options: FetchOptions) {
     await copy(into, phases, { part, decimals })
   }
 
-  /** Writes the missing beginning into a second file, which replaces this one when it is whole. */
+  /** Writes the missing beginning into a second file, which replaces this one once it is complete. */
   async function completed(
     late: RoundFile,
     first: RoundLine,
@@ -218,7 +218,7 @@ function createFetching(options: FetchOptions) {
   }
 }
 
-/** Continues an unfinished beginning; one for another time, or a finished one, is made anew. */
+/** Continues an unfinished beginning. Restarts one for another time, or a finished one. */
 function openBeginning(
   file: string,
   head: FileHead,

@@ -6,7 +6,7 @@ export type Columns = {
   readonly time: number
   readonly price: number
   readonly hasHeader: boolean
-  /** The rows are bars with the times of their beginnings, and a bar's price is known at its end. */
+  /** True if the rows are bars with their opening times; a bar's price is known only at its end. */
   readonly isOpenTime: boolean
 }
 
@@ -26,14 +26,14 @@ const BAR_CLOSE = 4
 
 const BLANK_OR_COMMENT = /^\s*(?:#.*)?$/
 
-/** By the first line that is neither blank nor a comment. */
+/** Infers the delimiter from the first line that is neither blank nor a comment. */
 export function delimiterOf({ bytes }: Block): Delimiter {
   const lines = bytes.toString('utf8').replace('\ufeff', '').split('\n')
   const first = lines.find((line) => !BLANK_OR_COMMENT.test(line)) ?? ''
   return (['\t', ';'] as const).find((delimiter) => first.includes(delimiter)) ?? ','
 }
 
-/** Reads the first row of a file. Throws PriceFileError if it does not show time or price. */
+/** Reads the first row of a file. Throws PriceFileError if it identifies no time or no price. */
 export function columnsOf(first: Row, place: Pick<Placed, 'file' | 'line'>): Columns {
   // `Open time` is `open_time`.
   const names = first.map((cell) => cell.toLowerCase().replace(/[\s-]+/g, '_'))
@@ -66,7 +66,7 @@ function columnsByCount(first: Row, place: Pick<Placed, 'file' | 'line'>): Colum
   })
 }
 
-/** In a bar the close counts, even beside another column with the name of a price. */
+/** A bar's close takes precedence over another column with the name of a price. */
 function priceIndex(names: readonly string[]): number {
   const close = names.indexOf('close')
   const isBar = close >= 0 && BAR_NAMES.some((name) => names.includes(name))

@@ -3,36 +3,36 @@ import { idOf, numberOf, phaseOf, type Span } from './phases.ts'
 import { lineOf, type RoundLine } from './round-file.ts'
 import type { FeedRound, RoundReader } from './round-reader.ts'
 
-/** A part of a feed's past by ids and times. */
+/** A range of a feed's rounds by ids and times. */
 export type Part = {
   readonly fromId: bigint
   /** Exclusive. */
   readonly untilId?: bigint
-  /** Rounds not later than this are left out. */
+  /** Rounds not later than this are omitted. */
   readonly afterSeconds: number
   readonly toSeconds: number
 }
 
 type Copying = {
   readonly reader: RoundReader
-  /** The phases of the part, the oldest first. */
+  /** The phases of the part, oldest first. */
   readonly spans: readonly Span[]
   readonly decimals: number
-  /** Takes the rounds of one call, as lines, and how many of them are no price. */
+  /** Receives the rounds of one call as lines, and the number of invalid rounds that were skipped. */
   readonly write: (lines: readonly RoundLine[], skipped: number) => void
 }
 
-/** So many rounds in a row later than the part end it; a single one may be misdated. */
+/** Consecutive rounds after the part's time that end it. A single one may be misdated. */
 const LATER_MAX = 8
 
-/** Reads a part of a feed's past in order and writes it as it comes. */
+/** Reads a part of a feed's past in order and writes it as it arrives. */
 export async function copyRounds(
   part: Part,
   { reader, spans, decimals, write }: Copying,
 ): Promise<void> {
   const ids = idsOf(spans, part)
   const sieve = createSieve(part)
-  /** The last round read: it is checked with the next one, however many are read at once. */
+  /** The last round read. It is checked with the next one, whatever the size of a call. */
   let last: FeedRound | undefined
   while (!sieve.isOver()) {
     const wanted = nextOf(ids, reader.size)
@@ -46,7 +46,7 @@ export async function copyRounds(
   }
 }
 
-/** Passes the rounds of a part that are a price and later than all before them. */
+/** Passes the rounds of a part that are valid prices and later than all before them. */
 function createSieve({ afterSeconds, toSeconds }: Part) {
   let after = afterSeconds
   let later = 0
@@ -73,7 +73,10 @@ function createSieve({ afterSeconds, toSeconds }: Part) {
   }
 }
 
-/** Checked at the time of the next round of its phase, when it was on chain. The newest may be as late as the part allows. */
+/**
+ * Checks a round at the time of the next round of its phase, when it was on chain. The newest may be as late as the part
+ * allows.
+ */
 function isPrice(round: FeedRound, next: FeedRound | undefined): boolean {
   const isFollowed = next !== undefined && phaseOf(next.id) === phaseOf(round.id)
   const byThen = isFollowed ? next.updatedAtSeconds : Number.POSITIVE_INFINITY

@@ -12,12 +12,12 @@ const ANSWER_BELOW = 2n ** 106n
 const MICROS = 1_000_000
 
 /**
- * A CSV file of past prices. Its beginning is read at once, the rest block by block while the series is read, so that memory does
+ * A CSV file of past prices. Reads its beginning at once, and the rest block by block with the series, so that memory does
  * not grow with the file. Throws PriceFileError, also while the series is read.
  *
- * Of bars (files with a column `close`, or with six columns and no header) only the close counts, which is known when the bar
- * ends. Bars mostly carry the time of their beginning, so they appear in the series when the next one begins, and at the latest
- * one length of a bar after their own time; otherwise a backtest would trade on prices from the future. Highs and lows are never
+ * Only the close of a bar counts (files with a column `close`, or with six columns and no header), and it is known when the
+ * bar ends. Bars usually carry their opening time, so they appear in the series when the next one begins, and at the latest
+ * one bar length after their own time. Otherwise a backtest would trade on prices from the future. Highs and lows are never
  * used, because their times are unknown.
  */
 export function csvSeries(options: LayoutOptions & { readonly pair: Pair }): PriceSeries {
@@ -48,10 +48,10 @@ type Round = { readonly at: number; readonly answer: bigint }
 function recorderInto(packer: RoundsPacker, { columns, form, decimals, barMicros }: Layout) {
   /** The last row, whose bar may not have ended; `at` in microseconds. */
   let last: (Round & { readonly text: string }) | undefined
-  /** The last known price, replaced by another of the same second; `at` in seconds. */
+  /** The last known price; a later price of the same second replaces it. `at` in seconds. */
   let round: Round | undefined
 
-  /** Records the last row at its bar's end, no later than `next`, rounded up to seconds. */
+  /** Records the last row at its bar's end, but no later than `next`, rounded up to seconds. */
   function close(next: number): void {
     if (last === undefined) return
     const at = Math.ceil(Math.min(last.at + barMicros, next) / MICROS)
@@ -60,7 +60,7 @@ function recorderInto(packer: RoundsPacker, { columns, form, decimals, barMicros
   }
 
   return {
-    /** Throws PriceFileError for a row that cannot follow. `place` is costly and read only then. */
+    /** Throws PriceFileError for a row that cannot follow. `place` is costly, so it is called only then. */
     add(row: Row, place: () => Placed): void {
       const text = row[columns.time] ?? ''
       const at = microsOf(text, form)

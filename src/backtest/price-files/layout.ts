@@ -16,7 +16,7 @@ export type LayoutOptions = {
 
 const DECIMALS = 8
 const DECIMALS_MAX = 18
-/** Rows from which a file's form and the length of its bars are inferred. */
+/** Rows used to infer a file's form and the length of its bars. */
 const SAMPLE_ROWS = 1_000
 
 export type Layout = {
@@ -26,11 +26,11 @@ export type Layout = {
   readonly columns: Columns
   readonly form: TimeForm
   readonly decimals: number
-  /** From a row's time until its price is known: the length of a bar, or 0. */
+  /** Time from a row until its price is known: the length of a bar, or 0. */
   readonly barMicros: number
 }
 
-/** Reads the beginning of a file. Throws PriceFileError where that does not show how to read the rest. */
+/** Reads the beginning of a file. Throws PriceFileError if that does not show how to read the rest. */
 export function layoutOf(options: LayoutOptions): Layout {
   const { file, blockBytes = BLOCK_BYTES } = options
   const sample: Row[] = []
@@ -42,7 +42,7 @@ export function layoutOf(options: LayoutOptions): Layout {
     const delimiter = begun?.delimiter ?? delimiterOf(block)
     const rows = rowsOf(block, file, delimiter)
     const [first] = rows
-    // Nothing but comments so far.
+    // Only comments so far.
     if (first === undefined) continue
     const place = { file, block, delimiter }
     const isBeginning = begun === undefined
@@ -82,8 +82,8 @@ function decimalsOf(rows: readonly Row[], { price }: Columns): number {
 }
 
 /**
- * Length of a bar, microseconds: the shortest distance of rows that occurs twice, so that a single misplaced row does not count,
- * or the longest of about that length, because months differ.
+ * Length of a bar, microseconds: the shortest distance of rows that occurs twice, so that a single misplaced row does not
+ * count. Among distances of about that length it is the longest, because months differ.
  */
 function barLength(
   rows: readonly Row[],

@@ -1,13 +1,13 @@
 import type { FeedRound, RoundReader } from './round-reader.ts'
 
-/** Rounds of one phase: 1 to `last`, their times ascending, with some holes, also before the first. */
+/** Rounds of one phase: 1 to `last`, with ascending times and some holes, also before the first round. */
 type Phase = { readonly number: bigint; readonly last: bigint }
 
 const PHASE_BITS = 64n
 const NUMBER_MASK = (1n << PHASE_BITS) - 1n
-/** Missing rounds in a row that do not end a phase. */
+/** Consecutive missing rounds that do not end a phase. */
 const HOLE = 8n
-/** Places read in one call, each as wide as a hole. */
+/** Numbers probed in one call, each with the width of a hole. */
 const PLACES = 16n
 /** Bits of a round's number within its phase. */
 const NUMBERS_BITS = 33
@@ -28,7 +28,7 @@ type Reader = Pick<RoundReader, 'rounds'>
 
 type Found = FeedRound | undefined
 
-/** Whether each number's round, or the first after it where there is a hole, has a property. */
+/** Tests for each number its round, or in a hole the first round after it. */
 function probe(
   reader: Reader,
   phase: bigint,
@@ -48,13 +48,13 @@ async function lastNumber(reader: Reader, phase: bigint): Promise<bigint> {
   return greatest({ low, high: (high ?? low * 2n) - 1n }, exists)
 }
 
-/** The last round of a phase that was on chain by then; undefined if its first was not. */
+/** The last round of a phase that was on chain at a time; undefined if its first was not. */
 async function roundAt(
   reader: Reader,
   { number: phase, last }: Phase,
   atSeconds: number,
 ): Promise<Found> {
-  // Rounds missing below the last one belong to a phase that counts from elsewhere.
+  // Rounds missing below the last one belong to a phase that starts counting elsewhere.
   const wasThere = probe(
     reader,
     phase,
@@ -67,7 +67,7 @@ async function roundAt(
   return found
 }
 
-/** The first round of a phase that is not empty. */
+/** The first round of a non-empty phase. */
 async function firstRound(reader: Reader, { number: phase, last }: Phase): Promise<Found> {
   const [known] = await nextRounds(reader, phase, [1n])
   if (known !== undefined) return known
@@ -77,7 +77,7 @@ async function firstRound(reader: Reader, { number: phase, last }: Phase): Promi
   return first
 }
 
-/** The round of each number, or the first after it where there is a hole. */
+/** The round of each number, or in a hole the first round after it. */
 async function nextRounds(
   reader: Reader,
   phase: bigint,
@@ -93,7 +93,7 @@ async function nextRounds(
   })
 }
 
-/** The greatest number that `holds`, which is true for `low` and false from some number on. */
+/** The greatest number for which `holds` is true. It is true for `low` and false from some number on. */
 async function greatest(
   bounds: { readonly low: bigint; readonly high: bigint },
   holds: (numbers: readonly bigint[]) => Promise<readonly boolean[]>,
@@ -108,7 +108,7 @@ async function greatest(
   return low
 }
 
-/** Numbers above `low`, evenly spread, the last of them `high`. */
+/** Numbers above `low`, evenly spread and ending with `high`. */
 function placesBetween(low: bigint, high: bigint): readonly bigint[] {
   const width = high - low
   const count = width < PLACES ? width : PLACES
@@ -122,13 +122,13 @@ export type Phases = ReturnType<typeof createPhases>
 /** The phases of a feed from the newest backwards, each read once. */
 export function createPhases(reader: Reader, latest: FeedRound) {
   const newest = phaseOf(latest.id)
-  /** The newest first. */
+  /** Newest first. */
   const known: Span[] = [
     { number: newest, last: numberOf(latest.id), lastSeconds: latest.updatedAtSeconds },
   ]
   let next = newest - 1n
 
-  /** From the newest phase back to the first that is enough, the oldest first, without empty ones. */
+  /** From the newest phase back to the first that satisfies `isEnough`, oldest first, without empty ones. */
   async function backTo(isEnough: (span: Span) => boolean): Promise<readonly Span[]> {
     for (; !known.some(isEnough) && next > 0n; next -= 1n) {
       const last = await lastNumber(reader, next)
@@ -142,13 +142,13 @@ export function createPhases(reader: Reader, latest: FeedRound) {
 
   return {
     backTo,
-    /** The round in force at a time; the very first if that was later. */
+    /** The round in force at a time; the very first if it was later. */
     async heldAt(atSeconds: number): Promise<Found> {
       const spans = await backTo(({ lastSeconds }) => lastSeconds <= atSeconds)
       for (const [index, span] of [...spans.entries()].reverse()) {
         const before = spans[index - 1]
         const round = await roundAt(reader, span, atSeconds)
-        // Rounds not later than the end of the phase before are left out.
+        // Rounds not later than the end of the previous phase are omitted.
         const isLeftOut =
           before !== undefined && (round?.updatedAtSeconds ?? 0) <= before.lastSeconds
         if (round !== undefined && !isLeftOut) return round

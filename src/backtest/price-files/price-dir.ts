@@ -12,9 +12,9 @@ const LISTED_MAX = 20
 type Feeds = Iterable<Pick<PriceFeed, 'pair'>>
 
 /**
- * One series per feed from a directory, by name: `WETH-USDC.csv` for WETH/USDC, also with an underscore or nothing in between,
- * and in lower case. A file of the opposite pair is never inverted, because its prices were not the feed's. Throws
- * PriceFileError for a feed without a file, and for unusable files.
+ * One series per feed from a directory, by file name: `WETH-USDC.csv` for WETH/USDC, also with an underscore or without a
+ * separator, and in lower case. A file of the opposite pair is never inverted, because its prices were not the feed's.
+ * Throws PriceFileError for a feed without a file, and for unusable files.
  */
 export function priceDir(from: {
   readonly dir: string
@@ -32,7 +32,7 @@ export function priceDir(from: {
   return [...needed, ...others].map(([pair, name]) => csvSeries({ file: join(dir, name), pair }))
 }
 
-/** Name of a pair's file as this program writes it. */
+/** Name that this program gives to a pair's file. */
 export function priceFileName(pair: Pair): string {
   return `${pair.replace('/', '-')}.csv`
 }

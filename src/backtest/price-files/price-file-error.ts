@@ -5,12 +5,12 @@ import { TIME_FORMS } from './times.ts'
 /** Longest part of a line that an error shows. */
 const TEXT_MAX = 120
 
-/** An unusable file of prices. The message alone has place, fault and remedy. */
+/** An unusable price file. The message alone includes place, fault and remedy. */
 export class PriceFileError extends OperatorError {
   override readonly name = 'PriceFileError'
   readonly means = 'badConfig'
   readonly file: string
-  /** From 1; 0 if no line is at fault. */
+  /** Counted from 1; 0 if no line is at fault. */
   readonly line: number
   readonly detail: string
   readonly remedy: string
@@ -36,7 +36,7 @@ export class PriceFileError extends OperatorError {
   }
 }
 
-/** Text of a file for an error: in one line, shortened. */
+/** Text of a file for an error: on one line, shortened. */
 export function shownText(text: string): string {
   return excerpt(text.trim(), TEXT_MAX)
 }

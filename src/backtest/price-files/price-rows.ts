@@ -28,7 +28,7 @@ type Place = {
   readonly delimiter: Delimiter
 }
 
-/** The place of a row. Parses the block again, because having csv-parse report all lines doubles the time of reading. */
+/** The place of a row. Parses the block again, because csv-parse takes twice as long if it reports all lines. */
 export function placedAt(index: number, { file, block, delimiter }: Place): Placed {
   const rows = parse(block.bytes, { ...optionsOf(block, delimiter), info: true, to: index + 1 })
   const { info } = rows[index] as unknown as { readonly info: { readonly lines: number } }
@@ -49,7 +49,7 @@ function optionsOf({ firstLine }: Block, delimiter: Delimiter) {
   }
 }
 
-/** From 0. The parser notices an unpaired quotation mark only at the end of the block. */
+/** Line of the fault, counted from 0. The parser notices an unpaired quotation mark only at the end of the block. */
 function brokenLine(error: CsvError, { bytes }: Block): number {
   const lines = error['lines']
   if (error.code !== 'CSV_QUOTE_NOT_CLOSED' && typeof lines === 'number') return lines - 1

@@ -9,7 +9,10 @@ function decimalOf(text: string) {
   return { digits: whole + fraction, places: fraction.length - Number.parseInt(exponent, 10) }
 }
 
-/** A price such as `3000.5` or `1e-7` as an integer with `decimals`, rounded half up. Undefined for anything but a plain decimal number. */
+/**
+ * A price such as `3000.5` or `1e-7` as an integer with `decimals`, rounded half up. Undefined for text that is not a plain
+ * decimal number.
+ */
 export function answerOf(text: string, decimals: number): bigint | undefined {
   const decimal = decimalOf(text)
   if (decimal === undefined) return undefined
@@ -19,7 +22,7 @@ export function answerOf(text: string, decimals: number): bigint | undefined {
   return (BigInt(digits) + unit / 2n) / unit
 }
 
-/** Decimal places without trailing zeros; 0 for text that is no price. */
+/** Decimal places without trailing zeros; 0 for text that is not a price. */
 export function placesOf(text: string): number {
   const decimal = decimalOf(text)
   if (decimal === undefined) return 0

@@ -17,7 +17,7 @@ import { PriceFileError, shownText } from './price-file-error.ts'
 import type { FeedRound } from './round-reader.ts'
 
 const COLUMNS = 'time,price,round\n'
-/** Read from the end of a file for its last lines, some hundreds. */
+/** Bytes read from the end of a file for its last lines, some hundreds. */
 const TAIL_BYTES = 32 * 1024
 const NEWLINE = 0x0a
 const LINE = /^(\d{1,12}),(\d+(?:\.\d+)?),(\d{1,25})$/
@@ -26,13 +26,13 @@ const LINE = /^(\d{1,12}),(\d+(?:\.\d+)?),(\d{1,25})$/
 export type FileHead = {
   readonly chainId: number
   readonly feed: Address
-  /** Of the feed's answers. */
+  /** Decimals of the feed's answers. */
   readonly decimals: number
 }
 
 const HEAD = /^# rounds of a feed: chain (\d{1,15}), feed (0x[0-9a-f]{40}), decimals (\d{1,2})\r?\n/
 
-/** A comment for other readers. */
+/** The first line, which is a comment to other readers. */
 function headText({ chainId, feed, decimals }: FileHead): string {
   return `# rounds of a feed: chain ${chainId}, feed ${feed}, decimals ${decimals}\n`
 }
@@ -40,7 +40,7 @@ function headText({ chainId, feed, decimals }: FileHead): string {
 /** Longer than any first line that `headText` writes. */
 const HEAD_BYTES_MAX = 160
 
-/** Undefined if the bytes begin with no such line. */
+/** Undefined if the bytes do not begin with such a line. */
 export function headOf({ bytes }: { readonly bytes: Buffer }): FileHead | undefined {
   const match = HEAD.exec(bytes.toString('latin1', 0, HEAD_BYTES_MAX))
   const feed = parseAddress(match?.[2] ?? '')
@@ -58,8 +58,8 @@ export function lineOf({ id, answer, updatedAtSeconds }: FeedRound, decimals: nu
 export type RoundFile = ReturnType<typeof openRoundFile>
 
 /**
- * Opens a file of one feed's rounds, ascending; creates it with its directory. Of a killed writer it has at most one incomplete
- * line at its end, which is cut off. Throws PriceFileError for a file of another feed or of another writer.
+ * Opens a file of one feed's rounds, ascending; creates it with its directory. A killed writer leaves at most one incomplete
+ * line at the end, which is cut off. Throws PriceFileError for a file of another feed or another writer.
  */
 export function openRoundFile(file: string, head: FileHead) {
   makeDirectory(dirname(file))
@@ -74,7 +74,7 @@ export function openRoundFile(file: string, head: FileHead) {
   }
 }
 
-/** Never writes through a link, nor into a pipe or a device. */
+/** Opens without following a link. Refuses pipes and devices. */
 function openOwn(file: string): number {
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK
   const refused = (detail: string): PriceFileError =>
@@ -99,7 +99,7 @@ function openOwn(file: string): number {
 
 /** `from`: bytes before the first row. */
 function roundsIn(file: string, opened: number, from: number) {
-  // `length` counts the bytes of whole lines.
+  // `length` counts the bytes of complete lines.
   let { tail, length } = readTail()
   ftruncateSync(opened, length)
   let first = length === from ? undefined : firstLine()
@@ -110,7 +110,7 @@ function roundsIn(file: string, opened: number, from: number) {
     const bytes = bytesAt(opened, start, size - start)
     const end = bytes.lastIndexOf(NEWLINE) + 1
     const lines = bytes.toString('latin1', 0, end).split('\n').slice(0, -1)
-    // The first line is whole only at the beginning of the rows.
+    // The first line is complete only at the beginning of the rows.
     const whole = start === from ? lines : lines.slice(1)
     return { tail: whole.map((text) => parsed(text, file)), length: start + end }
   }
@@ -120,7 +120,7 @@ function roundsIn(file: string, opened: number, from: number) {
     return parsed(bytes.toString('latin1').split('\n')[0] ?? '', file)
   }
 
-  /** Refuses if another process has written too: their lines would mix. */
+  /** Refuses to write if another process has also written, because their lines would mix. */
   function write(bytes: Buffer): void {
     if (fstatSync(opened).size !== length)
       throw new PriceFileError({
@@ -134,7 +134,7 @@ function roundsIn(file: string, opened: number, from: number) {
   }
 
   return {
-    /** Undefined while it has no round. */
+    /** Undefined without rounds. */
     get first(): RoundLine | undefined {
       return first
     },
@@ -170,7 +170,7 @@ function roundsIn(file: string, opened: number, from: number) {
         closeSync(source)
       }
     },
-    /** Syncs, and removes a file without rounds. */
+    /** Syncs the file, and removes it if it has no rounds. */
     close(): void {
       fsyncSync(opened)
       closeSync(opened)
@@ -189,7 +189,7 @@ function parsed(text: string, file: string): RoundLine {
   })
 }
 
-/** Restarts a file whose head is incomplete. */
+/** Refuses a file with another head. Restarts a file whose head is incomplete. */
 function refuseOthers(
   opened: number,
   { file, head, beginning }: { file: string; head: FileHead; beginning: Buffer },

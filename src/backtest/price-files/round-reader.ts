@@ -8,7 +8,7 @@ import type { Reply } from '../../domain/order/quote.ts'
 import type { Clock } from '../../ports.ts'
 
 export type FeedRound = RoundData & {
-  /** `phase << 64 | number` behind a proxy; the number alone without phases. */
+  /** `phase << 64 | number` behind a proxy; only the number without phases. */
   readonly id: bigint
 }
 
@@ -23,7 +23,7 @@ export type RoundReaderOptions = {
   readonly signal: AbortSignal
 }
 
-/** Its message is for the operator. */
+/** The chain could not be read. The message is for the operator. */
 export class RoundsUnread extends Error {
   override readonly name = 'RoundsUnread'
 }
@@ -42,15 +42,15 @@ const ABI = parseAbi([
 const LATEST = encodeFunctionData({ abi: ABI, functionName: 'latestRoundData' })
 const DECIMALS = encodeFunctionData({ abi: ABI, functionName: 'decimals' })
 
-/** Attempts of one call and the wait after the first, doubled each time: half a minute in all. */
+/** Attempts per call, and the wait after the first, which doubles each time: half a minute in total. */
 const TRIES = 6
 const WAIT_MS = 1_000
-/** Until the first answer: a missing feed does not appear by waiting. */
+/** Attempts until the first answer: waiting does not help a missing feed. */
 const FIRST_TRIES = 2
-/** Successful calls in a row before a larger one is tried. */
+/** Consecutive successful calls before a larger one is tried. */
 const GOOD_CALLS = 16
 const DECIMALS_MAX = 36
-/** Beyond any aggregator's rounds, which have 32 bits. */
+/** Beyond the rounds of any aggregator, which have 32 bits. */
 const FAR = 2n ** 33n
 
 export type RoundReader = ReturnType<typeof createRoundReader>
@@ -61,7 +61,7 @@ export function createRoundReader({ call, clock, feed, batch, signal }: RoundRea
   let goodCalls = 0
   let tries = FIRST_TRIES
 
-  /** Return data of each call, from one block, or from several if the nodes refuse so many calls. */
+  /** Return data of each call, from one block, or from several if the nodes refuse so many calls at once. */
   async function read(calls: readonly Hex[]): Promise<readonly (Hex | undefined)[]> {
     for (let tried = 1; ; tried += 1) {
       if (signal.aborted) throw new FetchStopped()
@@ -104,7 +104,7 @@ export function createRoundReader({ call, clock, feed, batch, signal }: RoundRea
       const answers = decodeResults(reply.value)
       if (answers.length !== calls.length + 1)
         throw new UnusableAnswer('the multicall answered another question')
-      // A read that runs out of gas looks like a missing round, but leaves no gas for the last call either.
+      // A read that runs out of gas looks like a missing round, but also leaves no gas for the last call.
       if (roundIn(answers.at(-1)) === undefined)
         return failed('tooMuch', 'the feed has no newest round')
       return { ok: true, value: answers.slice(0, -1) }
@@ -114,7 +114,7 @@ export function createRoundReader({ call, clock, feed, batch, signal }: RoundRea
     }
   }
 
-  /** Undefined for a missing round, whether the feed reverts or answers zeros. */
+  /** Undefined for a missing round: the feed may revert or answer zeros. */
   async function rounds(ids: readonly bigint[]): Promise<readonly (FeedRound | undefined)[]> {
     const found: (FeedRound | undefined)[] = []
     while (found.length < ids.length) {
@@ -138,7 +138,7 @@ export function createRoundReader({ call, clock, feed, batch, signal }: RoundRea
     get size(): number {
       return size
     },
-    /** Rejects for a feed without past rounds, and for one that answers any round with its newest. */
+    /** Rejects for a feed without past rounds, and for one that answers every round with its newest. */
     async feedState(): Promise<FeedState> {
       const [decimals, latestData] = await read([DECIMALS, LATEST])
       const latest = roundIn(latestData)

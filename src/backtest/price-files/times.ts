@@ -3,7 +3,7 @@ import { isIsoForm, isoMicros } from '../../domain/text/iso-time.ts'
 /** The form of a file's times, one for the whole file. */
 export type TimeForm = (typeof UNITS)[number]['form'] | 'iso'
 
-/** For errors. */
+/** Description for errors. */
 export const TIME_FORMS =
   'epoch seconds, milliseconds or microseconds, or ISO 8601 such as 2025-01-31T12:00:00Z'
 
@@ -24,7 +24,7 @@ export function timeFormOf(text: string): TimeForm | undefined {
   return value < EPOCH_FROM ? undefined : UNITS.find(({ below }) => value < below)?.form
 }
 
-/** Epoch microseconds, exact; undefined for text in another form and for days that do not exist. */
+/** Epoch microseconds, exact. Undefined for text in another form and for days that do not exist. */
 export function microsOf(text: string, form: TimeForm): number | undefined {
   if (form === 'iso') return isoMicros(text)
   if (timeFormOf(text) !== form) return undefined

@@ -5,15 +5,15 @@ export type Period = {
   readonly untilSeconds: number
 }
 
-/** Where the rounds of a feed lie in a period, and for how long the newest was too old. */
+/** Measures a feed's rounds in a period, and for how long the newest was too old. */
 export class Coverage {
   readonly #period: Period
   readonly #maxAgeSeconds: number
-  /** Of the first round, epoch seconds. */
+  /** Time of the first round, epoch seconds. */
   firstSeconds: number | undefined
-  /** Of the last round read, which may be the first after the period. */
+  /** Time of the last round read, which may be the first after the period. */
   lastSeconds: number | undefined
-  /** Seconds of the period in which the newest round was too old, before another came. */
+  /** Seconds of the period in which the newest round was too old, until another arrived. */
   gapSeconds = 0
   longestGap: Period | undefined
 
@@ -22,7 +22,7 @@ export class Coverage {
     this.#maxAgeSeconds = maxAgeSeconds
   }
 
-  /** When the last round became too old, if within the period. */
+  /** Time at which the last round became too old, if within the period. */
   get endsAtSeconds(): number | undefined {
     const endsAt = (this.lastSeconds ?? Number.POSITIVE_INFINITY) + this.#maxAgeSeconds
     return endsAt < this.#period.untilSeconds ? endsAt : undefined

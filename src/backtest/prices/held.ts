@@ -1,6 +1,6 @@
 import type { PriceSeries, Rounds } from '../../domain/money/price-series.ts'
 
-/** Rounds in memory per series, 64 MiB; a longer series is read again each time. */
+/** Rounds kept in memory per series, 64 MiB. A longer series is read again each time. */
 const ROUNDS_MAX = 4_000_000
 
 /** A series that is read once and played many times. */

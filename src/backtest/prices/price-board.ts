@@ -4,9 +4,9 @@ import type { Pair, Token } from '../../domain/money/token.ts'
 import { Coverage, type Period } from './coverage.ts'
 import { PriceCursor } from './price-cursor.ts'
 
-/** All feeds as they were on chain at one second of the past, which only advances. */
+/** All feeds as they were on chain at one second of the past. Time only advances. */
 export class Board {
-  /** A read of every feed; feeds without a round yet are absent. */
+  /** The current reading of every feed; feeds without a round yet are absent. */
   readonly readings = new Map<Pair, FeedReading>()
   readonly #played: ReadonlyMap<Pair, { readonly cursor: PriceCursor; readonly coverage: Coverage }>
 
@@ -48,13 +48,13 @@ export class Board {
     return this.#played.get(pair)?.coverage
   }
 
-  /** Of the next round of any of these feeds, epoch seconds. */
+  /** Time of the next round of any of these feeds, epoch seconds. */
   nextAtSeconds(feeds: readonly PriceFeed[]): number {
     const next = feeds.flatMap(({ pair }) => this.cursorOf(pair)?.nextAtSeconds() ?? [])
     return Math.min(...next)
   }
 
-  /** Value of one whole `of` in whole `inToken` by the newest rounds, however old: a double, for statistics only. */
+  /** Value of one whole `of` in whole `inToken` by the newest rounds, however old. A double, for statistics only. */
   worth(path: PricePath | undefined, of: Token, inToken: Token): number | undefined {
     if (of.address === inToken.address) return 1
     if (path === undefined || path.length === 0) return undefined

@@ -8,13 +8,13 @@ const NOTHING: Rounds = {
   rests: undefined,
 }
 
-/** A sequencer that was always up: series hold prices only. */
+/** A sequencer that was always up, because series hold only prices. */
 const UP = { answer: 0n, startedAtSeconds: 1 }
 
-/** While a feed's answers lie strictly within and none is too old, no waiting strategy has anything to do. */
+/** While a feed's answers lie strictly within and none is too old, waiting strategies do nothing. */
 export type Quiet = { readonly low: number; readonly high: number; readonly maxAgeSeconds: number }
 
-/** A position in a series that only advances. It shows the newest round on chain at its second, and nothing later. */
+/** A position in a series that only advances. It shows the newest round on chain at its second, and none later. */
 export class PriceCursor {
   readonly pair: Pair
   readonly decimals: number
@@ -31,7 +31,7 @@ export class PriceCursor {
   #quiet: Quiet | undefined
   #quietAt = -1
 
-  /** `onChunk`: called once with each piece of the series. */
+  /** `onChunk` is called once with each piece of the series. */
   constructor(
     series: PriceSeries,
     { hasSequencer, onChunk }: { hasSequencer: boolean; onChunk: (rounds: Rounds) => void },
@@ -43,7 +43,7 @@ export class PriceCursor {
     this.#onChunk = onChunk
   }
 
-  /** Rounds so far. */
+  /** Number of rounds so far. */
   get passed(): number {
     return this.#passed
   }
@@ -53,7 +53,7 @@ export class PriceCursor {
     return this.#at < 0 ? undefined : this.#piece.answers[this.#at]
   }
 
-  /** Returns whether there is a new round. */
+  /** Returns true if there is a new round. */
   advanceTo(seconds: number): boolean {
     let hasMoved = false
     for (;;) {
@@ -91,8 +91,8 @@ export class PriceCursor {
   }
 
   /**
-   * The second at which a round lies outside `quiet` or the newest is too old; undefined if that is after `untilSeconds`. Does not
-   * advance. A repeated call with the same object continues from the last one.
+   * The second at which a round lies outside `quiet` or the newest is too old; undefined if that is after `untilSeconds`.
+   * Does not advance. A repeated call with the same object continues from the last one.
    */
   quietUntil(quiet: Quiet, untilSeconds: number): number | undefined {
     const from = this.#quiet === quiet ? Math.max(this.#at, this.#quietAt) : this.#at
@@ -107,13 +107,13 @@ export class PriceCursor {
     return ends <= untilSeconds ? ends : undefined
   }
 
-  /** Ends reading, as the series may hold a file open. */
+  /** Ends reading, because the series may hold a file open. */
   close(): void {
     this.#isOver = true
     this.#pieces.return?.()
   }
 
-  /** Moves to the first round of the following piece, if on chain by then. */
+  /** Moves to the first round of the following piece if it is on chain by then. */
   #begins(seconds: number): boolean {
     const following = this.#peek()
     if (following === undefined || (following.atSeconds[0] ?? seconds + 1) > seconds) return false
@@ -158,7 +158,7 @@ function lastQuiet(
   return at
 }
 
-/** Index of the last of ascending times, from `from` on, up to `seconds`; fast for short distances. */
+/** Index of the last of ascending times up to `seconds`, from `from` on. Fast for short distances. */
 function lastUpTo(times: Float64Array, from: number, seconds: number): number {
   const last = times.length - 1
   let low = from

@@ -8,7 +8,7 @@ import { slotClosed, slotOpened } from '../../journal/events/strategy/slots.ts'
 import type { DecisionInputs, PriceInput } from '../../journal/records.ts'
 import { instantText } from '../../journal/wording/log-values.ts'
 
-/** Prices of a journal's decisions. Can be cloned to a thread. */
+/** Prices of a journal's decisions. They can be cloned to a thread. */
 export type Recorded = {
   readonly feeds: readonly PriceFeed[]
   readonly priceSeries: readonly (Omit<PriceSeries, 'rounds'> & {
@@ -20,7 +20,7 @@ const PIECE = 16_384
 /** Digits of a price: more than any feed has, and few enough for `Rounds`. */
 const DIGITS = 24
 const DECIMALS_MAX = 36
-/** Of a price whose feeds are no longer configured. */
+/** Maximum age of a price whose feeds are no longer configured. */
 const MAX_AGE_SECONDS = 3_600
 
 type Column = {
@@ -34,8 +34,8 @@ type Column = {
 type Seen = Extract<PriceInput, { readonly num: bigint }>
 
 /**
- * Collects the prices of a journal's decisions. A single feed's answer becomes a round of that feed, at its own time. A price of
- * several feeds cannot be taken apart: it becomes a feed of its own, whose rounds carry the times of the decisions.
+ * Collects the prices of a journal's decisions. A single feed's answer becomes a round of that feed, at its own time. A
+ * price from several feeds cannot be split, so it becomes a separate feed whose rounds carry the times of the decisions.
  */
 export class PriceRecorder {
   readonly #feeds: Settings['prices']
@@ -67,7 +67,7 @@ export class PriceRecorder {
     }
   }
 
-  /** `key`: sell before buy. */
+  /** `key` names the sell token before the buy token. */
   #add(key: string, price: Seen, { blockTimeSeconds }: DecisionInputs): void {
     const [sell, buy] = key.split('/').map((symbol) => this.#tokens.get(symbol))
     if (sell === undefined || buy === undefined || price.num <= 0n || price.den <= 0n) return
@@ -76,7 +76,7 @@ export class PriceRecorder {
     const atSeconds = own === undefined ? blockTimeSeconds : price.updatedAtSeconds
     const ratio = wholeRatio(price, { feed, isTurned: feed.base.address === sell.address })
     const column = this.#columnOf(feed, ratio)
-    // Many decisions see the same round, and a node may be behind.
+    // Many decisions see the same round, and a node may lag.
     if (atSeconds <= column.lastSeconds) return
     column.lastSeconds = atSeconds
     column.packer.add(atSeconds, rounded(ratio, column.decimals))
@@ -90,7 +90,7 @@ export class PriceRecorder {
     return sides.includes(sell.address) && sides.includes(buy.address) ? feed : undefined
   }
 
-  /** A feed for prices of several feeds, in either direction. */
+  /** A feed for prices from several feeds, in either direction. */
   #standIn({ feeds }: Seen, sell: Token, buy: Token): PriceFeed {
     const opposite = this.#columns.get(`${sell.symbol}/${buy.symbol}`)
     if (opposite !== undefined) return opposite.feed
@@ -116,7 +116,7 @@ export class PriceRecorder {
   }
 }
 
-/** Tapes of recorded prices. */
+/** Price series of recorded prices. */
 export function recordedSeries({ priceSeries }: Recorded): readonly PriceSeries[] {
   return priceSeries.map(({ pieces, ...series }) => ({ ...series, rounds: () => pieces }))
 }
@@ -137,7 +137,7 @@ function digitsOf({ num, den }: Ratio): number {
   return scaled.toString().length - DECIMALS_MAX
 }
 
-/** Half up. */
+/** Rounds half up. */
 function rounded({ num, den }: Ratio, decimals: number): bigint {
   return (2n * num * 10n ** BigInt(decimals) + den) / (2n * den)
 }

@@ -3,7 +3,7 @@ import { type PriceSeries, type Rounds, RoundsPacker } from '../../domain/money/
 import type { Token } from '../../domain/money/token.ts'
 import { createRandom } from '../../domain/random.ts'
 
-/** A random market: each token walks against the same measure, so that pairs are consistent. */
+/** A random market. Each token walks against the same measure, so that pairs are consistent. */
 type SeededMarket = {
   readonly seed: string
   readonly fromSeconds: number
@@ -23,7 +23,7 @@ const YEAR_SECONDS = 365.25 * 86_400
 const DECIMALS = 8
 const PIECE = 16_384
 
-/** The same seed gives the same rounds, independent of other feeds. */
+/** A random series. The same seed gives the same rounds, independent of other feeds. */
 export function seededSeries(feed: PriceFeed, market: SeededMarket): PriceSeries {
   return {
     pair: feed.pair,

@@ -22,8 +22,8 @@ type AlternativeInput = {
 const DAY_SECONDS = 86_400
 
 /**
- * `holding`: no trades. `lump-sum`: sells what the strategies sold of the first holdings at once at the beginning, for what they
- * bought. `plain-dca`: the same in equal daily parts. Both at the model's costs, without gas.
+ * `holding`: no trades. `lump-sum`: sells the amounts that the strategies sold of the first holdings, at the beginning, for
+ * the tokens that they bought. `plain-dca`: the same in equal daily parts. The last two at the model's costs, without gas.
  */
 export function alternativesOf(input: AlternativeInput): readonly Alternative[] {
   const { samples, begin } = input
@@ -58,7 +58,7 @@ function flowsOf({ trades, begin, samples }: AlternativeInput): readonly Flow[] 
   })
 }
 
-/** The samples' key of an asset: the chain's coin has its own. */
+/** The samples' key of an asset. The chain's coin has a separate one. */
 function keyOf({ token, native }: Trades['sell'], { worths }: Samples): Address {
   return native && worths.has(NATIVE_TOKEN) ? NATIVE_TOKEN : token.address
 }

@@ -20,7 +20,7 @@ const YEAR_SECONDS = 365.25 * DAY_SECONDS
 /** Shorter periods have no yearly rate. */
 const YEARLY_FROM_SECONDS = 30 * DAY_SECONDS
 
-/** The result of one run; `backtest` adds the sensitivity, and a sweep its points. */
+/** The result of one run. `backtest` adds the sensitivity, and a sweep its points. */
 export function resultOf(
   tally: Tally,
   sim: Simulation,
@@ -86,7 +86,7 @@ export function resultOf(
   }
 }
 
-/** The figures by which runs are compared. */
+/** The figures that compare runs. */
 export function comparedOf({ figures, strategies }: BacktestResult) {
   return {
     returnPercent: figures?.returnPercent ?? null,
@@ -158,7 +158,7 @@ function figuresOf(tally: Tally, input: SimulationInput, values: Curve) {
   }
 }
 
-/** Gas and charges at the last price of ETH. */
+/** Costs by kind; gas and charges at the last price of ETH. */
 function costsResult({ costs, samples }: Tally, valueToken: Token) {
   const worth = samples.worths.get(NATIVE_TOKEN)?.at(-1) ?? 0
   const weiValue = (wei: bigint): bigint =>
@@ -245,7 +245,7 @@ function seriesOf(
     })
   const curveOf = (name: string, curve: Curve) => ({ name, points: pointsOf(curve) })
   const worths = (token: Token): Curve => samples.worths.get(token.address) ?? []
-  /** All samples since the last point, combined. */
+  /** Combines all samples since the last point. */
   const between = (values: readonly number[], together: (sum: number, value: number) => number) =>
     indexes.map((index, at) => {
       const after = at === 0 ? 0 : (indexes[at - 1] ?? 0) + 1
@@ -262,7 +262,7 @@ function seriesOf(
     holdings: tokens.map((token) =>
       curveOf(token.symbol, samples.holdings.get(token.address) ?? []),
     ),
-    // The fullest between two points counts.
+    // Shows the maximum use between two points.
     caps: [...samples.caps].map(([name, shares]) => ({
       name,
       points: between(shares, (high, share) => Math.max(high, share)).map((most) =>
@@ -306,7 +306,7 @@ function notesOf(tally: Tally, sim: Simulation): readonly string[] {
   return notes
 }
 
-/** Whether it trades a pair without a feed. */
+/** True if it trades a pair without a feed. */
 function isUnpriced(strategy: Strategy, { pricePath }: SimulationInput): boolean {
   if (!readsMarket(strategy) || strategy.priceCheck === 'feed') return false
   const tokens = assetsOf(strategy).map(({ token }) => token)

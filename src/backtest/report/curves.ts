@@ -1,7 +1,7 @@
 import { instantText } from '../../journal/wording/log-values.ts'
 import type { DrawdownResult } from './result.ts'
 
-/** Values over time, as doubles; undefined where a price is missing. */
+/** Values over time, as doubles; undefined if a price is missing. */
 export type Curve = readonly (number | undefined)[]
 
 /** The deepest fall below an earlier peak. */
@@ -48,12 +48,12 @@ export function percent(share: number): number {
   return Math.round(share * 100 * 10_000) / 10_000
 }
 
-/** Ten significant digits. */
+/** Rounds to ten significant digits. */
 export function brief(value: number): number {
   return Number.parseFloat(value.toPrecision(10))
 }
 
-/** At most `most` of `count` indexes, evenly spread, with the first and the last. */
+/** At most `most` of `count` indexes, evenly spread, including the first and the last. */
 export function thinned(count: number, most: number): readonly number[] {
   if (count <= most) return Array.from({ length: count }, (_, index) => index)
   const step = (count - 1) / (most - 1)

@@ -2,12 +2,12 @@ import { nearest } from '../../domain/text/nearest.ts'
 import { decimal, percent } from './curves.ts'
 import type { BacktestResult, FiguresResult, StrategyResult } from './result.ts'
 
-/** An author's condition on a backtest; it decides the exit code. */
+/** A condition on a backtest's result, which decides the exit code. */
 export type Expectation = {
-  /** As it was written. */
+  /** The text as given. */
   readonly text: string
   readonly metric: Metric
-  /** Whether its figure is a share, written with a percent sign. */
+  /** True if its figure is a share, written with a percent sign. */
   readonly isPercent: boolean
   readonly sign: Sign
   readonly bound: number
@@ -16,14 +16,14 @@ export type Expectation = {
 export type Expected = {
   readonly text: string
   readonly holds: boolean
-  /** Decimal text; null without such a figure, and then it does not hold. */
+  /** Decimal text; null if the figure is unknown, in which case the condition does not hold. */
   readonly actual: string | null
 }
 
 const SIGNS = ['<=', '>=', '<', '>', '='] as const
 type Sign = (typeof SIGNS)[number]
 
-/** How a figure is written, and what it is; null if it is unknown. */
+/** The unit of a figure, and its value; null if unknown. */
 type Figure = {
   readonly unit: 'percent' | 'number' | 'either'
   of(result: BacktestResult, isPercent: boolean): number | null
@@ -126,7 +126,7 @@ function sumOf<Part>(parts: readonly Part[], of: (part: Part) => number): number
   return parts.reduce((sum, part) => sum + of(part), 0)
 }
 
-/** Of the value at the beginning, in percent. */
+/** Share of the value at the beginning, in percent. */
 function shareOf(amount: string, { begin }: BacktestResult): number | null {
   const value = begin.value === null ? 0 : Number.parseFloat(begin.value.amount)
   return value === 0 ? null : percent(Number.parseFloat(amount) / value)

@@ -2,7 +2,8 @@ import type * as z from 'zod'
 import type { backtestResult } from './result-schema.ts'
 
 /**
- * What a backtest comes to, as it is printed, drawn and compared. Its schema says what each field is. Figures that only describe are doubles.
+ * The result of a backtest for printing, charts and comparison. Its schema describes each field. Purely descriptive figures
+ * are doubles.
  */
 export type BacktestResult = z.output<typeof backtestResult>
 
@@ -15,7 +16,7 @@ export type AgainstResult = BacktestResult['against'][number]
 export type StrategyResult = BacktestResult['strategies'][number]
 export type TradesResult = StrategyResult['trades'][number]
 export type SensitivityResult = BacktestResult['sensitivity'][number]
-/** Curves of at most some thousand points, which share their times. */
+/** Curves of at most 1,000 points, which share their times. */
 export type SeriesResult = BacktestResult['series']
 export type CurveResult = SeriesResult['prices'][number]
 export type FillResult = BacktestResult['fills'][number]
@@ -23,7 +24,7 @@ export type SlotsResult = BacktestResult['slots'][number]
 export type PricesResult = BacktestResult['prices'][number]
 export type OutcomeResult = StrategyResult['outcomes'][number]
 
-/** What a backtest for each combination of the values of some keys came to. */
+/** Results of a backtest for each combination of values. */
 export type SweepResult = NonNullable<BacktestResult['sweep']>
 export type SweepMetric = SweepResult['metric']
 export type WalkForwardResult = NonNullable<SweepResult['walkForward']>

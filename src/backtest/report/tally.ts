@@ -38,7 +38,7 @@ export type Trades = {
 
 export type StrategyTally = {
   readonly strategy: Strategy
-  /** By outcome and reason. */
+  /** Keyed by outcome and reason. */
   readonly outcomes: Map<string, { outcome: string; reason: string; count: number }>
   readonly trades: Map<string, Trades>
   calls: number
@@ -49,7 +49,7 @@ export type StrategyTally = {
 /** Values at each sample, for curves: doubles, in whole tokens. */
 export type Samples = {
   readonly atSeconds: number[]
-  /** Of all holdings, whole value tokens; undefined if one has no price. */
+  /** Value of all holdings, whole value tokens; undefined if one has no price. */
   readonly values: (number | undefined)[]
   /** Value of one token. */
   readonly worths: ReadonlyMap<Address, (number | undefined)[]>
@@ -66,7 +66,7 @@ type Valued = {
   readonly unit: number
   readonly priced: Token
   readonly path: PricePath | undefined
-  /** One point a sample. */
+  /** One point per sample. */
   readonly holdings: number[]
   readonly worths: (number | undefined)[]
 }
@@ -86,16 +86,16 @@ export class Tally implements BacktestListener {
   readonly fills: Filled[] = []
   fillsLeftOut = 0
   readonly samples: Samples
-  /** Base units of the value token, but for gas and charges, which are wei. */
+  /** Base units of the value token, except for gas and charges, which are wei. */
   readonly costs = { spread: 0n, fee: 0n, impact: 0n, gasWei: 0n, callsWei: 0n }
   /** Value of all sales. */
   turnover = 0n
-  /** All that may be held. */
+  /** All tokens that may be held. */
   readonly tokens: readonly Token[]
   readonly #input: SimulationInput
   readonly #valued: readonly Valued[]
   readonly #caps: readonly CapWatch[]
-  /** Of the simulation at the last sample. */
+  /** Version of the simulation at the last sample. */
   #version = -1
   /** First value, base units of the value token; undefined if a holding had no price. */
   begin: bigint | undefined
@@ -185,7 +185,7 @@ export class Tally implements BacktestListener {
     const { samples } = this
     const { valueToken } = this.#input
     const atSeconds = sim.nowSeconds
-    // The end may coincide with a sample.
+    // The end may coincide with a sample, which is then replaced.
     if (samples.atSeconds.at(-1) === atSeconds) this.#forgetLast()
     samples.atSeconds.push(atSeconds)
     if (samples.atSeconds.length === 1) this.begin = this.valueOf(sim)
@@ -215,7 +215,7 @@ export class Tally implements BacktestListener {
     return value
   }
 
-  /** Without new events caps only empty, so used ones are read again only now and then. */
+  /** Without new events the use of a cap only falls, so used caps are read again only at points of the final curve. */
   #sampleCaps(sim: Simulation): void {
     const isSame = sim.version === this.#version
     const isRead = !isSame || this.#isPoint()
@@ -226,7 +226,7 @@ export class Tally implements BacktestListener {
     }
   }
 
-  /** Once between two points of the final curve. */
+  /** True about once between two points of the final curve. */
   #isPoint(): boolean {
     const { atSeconds } = this.samples
     const [first = 0, second = first] = atSeconds
@@ -235,7 +235,7 @@ export class Tally implements BacktestListener {
     return atSeconds.length % Math.max(1, Math.floor(samples / POINTS_MAX)) === 0
   }
 
-  /** Counts fast-forwarded slots at the samples where they lay. Returns how many lie before the last sample. */
+  /** Counts fast-forwarded slots at the samples of their times. Returns the number before the last sample. */
   #spread(reason: string, { count, first, last }: Walked): number {
     const { skips, atSeconds } = this.samples
     if (first > (atSeconds.at(-1) ?? Number.NEGATIVE_INFINITY)) return 0
@@ -308,13 +308,13 @@ function valuedBy(token: Token, input: SimulationInput): Valued {
   return { token, unit: 10 ** token.decimals, priced, path, holdings: [], worths: [] }
 }
 
-/** Slots up to a second, as if evenly spread. */
+/** Number of slots up to a second, as if evenly spread. */
 function countUpTo(seconds: number, { count, first, last }: Walked): number {
   if (seconds >= last) return count
   return seconds < first ? 0 : 1 + Math.floor(((count - 1) * (seconds - first)) / (last - first))
 }
 
-/** Caps per chart. */
+/** Maximum caps per chart. */
 const CAPS_MAX = 8
 
 function capWatches({ strategies, account }: SimulationInput): readonly CapWatch[] {

@@ -2,7 +2,7 @@ import { formatAmount, parseAmount } from '../../domain/money/units.ts'
 
 /** A field of a strategy's file and its values to try. */
 export type SweepAxis = {
-  /** As typed: `band`, `weekly-eth.limits.perDay`. */
+  /** The field as typed: `band`, `weekly-eth.limits.perDay`. */
   readonly key: string
   readonly strategy: string
   /** Keys of maps, and indices of lists. */
@@ -54,7 +54,7 @@ function valuesOf(text: string): readonly string[] | AxisFault {
   return values
 }
 
-/** From the first to the last, inclusive and exact, in the common unit. */
+/** Values from the first to the last, inclusive and exact, in the common unit. */
 function rangeOf(parts: readonly string[]): readonly string[] | AxisFault {
   const [from, to, step] = parts.map((part) => QUANTITY.exec(part))
   const fault = (message: string): AxisFault => ({ message, expected: EXPECTED })
@@ -84,7 +84,7 @@ export function pointsOf(axes: Axes): number {
   return axes.reduce((product, { values }) => product * values.length, 1)
 }
 
-/** One value of each axis; the last axis runs fastest. */
+/** One value of each axis; the last axis varies fastest. */
 export function valuesAt(axes: Axes, point: number): readonly string[] {
   let rest = point
   const values: string[] = []

@@ -3,12 +3,12 @@ import { neighboursOf, type SweepAxis } from './axes.ts'
 
 export type SweepFigures = Omit<SweepPointResult, 'values'>
 
-/** The best is lonely if its neighbours have less than this share of its lead over the median. */
+/** The best point is lonely if its neighbours have less than this share of its lead over the median. */
 const SHARED_MIN = 0.5
-/** Points needed to call one lonely. */
+/** Minimum points to call one lonely. */
 const POINTS_MIN = 5
 
-/** Index of the best point, the first of several; null if none has the figure. */
+/** Index of the best point, the first of equals; null if none has the figure. */
 export function bestOf(points: readonly SweepFigures[], metric: SweepMetric): number | null {
   let best: number | null = null
   let most = Number.NEGATIVE_INFINITY
@@ -21,7 +21,7 @@ export function bestOf(points: readonly SweepFigures[], metric: SweepMetric): nu
   return best
 }
 
-/** Whether the neighbours of the best point have less than half of its lead over the median: then it is overfitted. */
+/** True if the neighbours of the best point have less than half of its lead over the median: it is then overfitted. */
 export function standsAlone(
   axes: readonly SweepAxis[],
   points: readonly SweepFigures[],
@@ -37,7 +37,7 @@ export function standsAlone(
   return medianOf(beside) - middle < SHARED_MIN * (top - middle)
 }
 
-/** Higher is better. */
+/** Score of a point; higher is better. */
 function scoreOf(point: SweepFigures, metric: SweepMetric): number | undefined {
   const figure = point[metric]
   if (figure === null) return undefined

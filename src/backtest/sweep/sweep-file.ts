@@ -15,14 +15,14 @@ const FIGURES = z.strictObject({
 /** Figures of one backtest; `key` identifies it within its sweep. */
 type KeptFigures = z.output<typeof FIGURES>
 
-/** Unfinished sweeps are removed after this long. */
+/** Age at which unfinished sweeps are removed. */
 const KEPT_MS = 30 * 86_400_000
 const NAME = /^[0-9a-f]{64}\.jsonl$/
 
 export type SweepFile = ReturnType<typeof openSweepFile>
 
 /**
- * Opens the file of a sweep's finished backtests, one a line, so that a stopped sweep can resume. Creates its directory.
+ * Opens the file of a sweep's finished backtests, one per line, so that a stopped sweep can resume. Creates its directory.
  * `digest`, 64 hex digits, identifies all inputs of the figures. Throws disk errors.
  */
 export function openSweepFile(dir: string, digest: string, nowMs: number) {

@@ -15,11 +15,11 @@ export type SweepJob = Period & Pick<SweepPointResult, 'values'>
 type SweepPlan = Period & {
   readonly axes: readonly SweepAxis[]
   readonly metric: SweepMetric
-  /** Parts of the period for walking forward, if any. */
+  /** Number of parts of the period for walk-forward, if any. */
   readonly parts: number | undefined
 }
 
-/** Runs jobs in parallel; results are in their order. */
+/** Runs jobs in parallel; the results keep their order. */
 export type PlayAll = (jobs: readonly SweepJob[]) => Promise<readonly SweepFigures[]>
 
 export function jobsOf({ axes, parts = 1 }: SweepPlan): number {
@@ -52,7 +52,7 @@ function jobsFor(
   })
 }
 
-/** Searches in each part but the last, and tries the best values in the next part. */
+/** Searches each part except the last, and tries the best values in the next part. */
 async function walk(plan: SweepPlan, playAll: PlayAll): Promise<WalkForwardResult | null> {
   const { axes, metric, parts } = plan
   if (parts === undefined) return null

@@ -16,7 +16,7 @@ export type Workers<Job, Answer> = {
   close(): Promise<void>
 }
 
-/** Threads with one job at a time, each started on demand. */
+/** Threads that run one job at a time, each started on demand. */
 export function openWorkers<Job, Answer>(input: WorkersInput): Workers<Job, Answer> {
   const queue = new PQueue({ concurrency: input.count })
   const all: Worker[] = []

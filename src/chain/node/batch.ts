@@ -59,10 +59,10 @@ type Reply = Pick<TextAnswer, 'statusCode' | 'text'>
 type SentBatch = { readonly firstId: number; readonly requests: readonly RpcRequest[] }
 
 /**
- * Answers to the requests whose ids begin at `firstId`, in request order. Each id must occur exactly once, with either a
- * result or an error. Gateways return errors with any HTTP status, so the status counts only if the body holds no answers.
- * Throws BatchRefused for one error in place of all answers, and UnusableAnswer for any other body or for a rate limit,
- * which is a failure of the node and not an answer.
+ * Parses answers to the requests whose ids begin at `firstId`, in request order. Each id must occur exactly once, with
+ * either a result or an error. Gateways return errors with any HTTP status, so the status counts only if the body holds no
+ * answers. Throws BatchRefused for one error in place of all answers, and UnusableAnswer for any other body or for a rate
+ * limit, which is a failure of the node and not an answer.
  */
 export function parseBatch(reply: Reply, sent: SentBatch, scrub: Scrub): readonly unknown[] {
   const { statusCode } = reply
@@ -75,7 +75,7 @@ export function parseBatch(reply: Reply, sent: SentBatch, scrub: Scrub): readonl
   const places = items.map((item) => indexOf(item, sent))
   const isWhole = list.length === count && new Set(places).size === count
   const first = requests[0]?.method === 'eth_chainId' ? refusals[places.indexOf(0)] : undefined
-  // No node refuses eth_chainId on its own, so an unknown refusal of it means the whole batch.
+  // No node refuses eth_chainId alone, so an unknown refusal of it refers to the whole batch.
   const ofBatch =
     refusals.find((each) => each?.kind === 'batch') ?? (first?.kind === 'other' ? first : undefined)
   const tooLong = count > 1 ? ofBatch : undefined

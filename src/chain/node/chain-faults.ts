@@ -15,7 +15,7 @@ const INTERNAL_CODE = -32603
 
 type Refused = { readonly ok: false; readonly fault: ChainFault }
 
-/** Rethrows errors that are not about the call but about the node. */
+/** Maps an error about the call. Rethrows an error about the node. */
 export function callFault(error: unknown): Refused {
   if (!(error instanceof RpcRefusal)) throw error
   const { code, message, data } = error
@@ -26,7 +26,7 @@ export function callFault(error: unknown): Refused {
   throw error
 }
 
-/** Why a node rejected raw bytes. Bytes that it already holds count as sent. */
+/** Maps a node's rejection of raw bytes. Bytes that it already holds count as sent. */
 export function broadcastFault(error: unknown, hash: Hex): ChainReply<Hex> {
   // A gateway's error page proves nothing about the node behind it.
   if (!(error instanceof RpcRefusal) || error.statusCode !== 200) throw error

@@ -41,7 +41,7 @@ const DEPTH_MAX = 3
 
 /**
  * The reason of a revert: the text of `Error(string)`, a panic code, a known error with the error it wraps, or the selector
- * of any other. The contract controls the text, so only a bounded line of printable characters is kept.
+ * of any other. The contract controls the text, so only a bounded number of printable characters is kept.
  */
 export function revertReason(data: unknown): string | undefined {
   const hex = typeof data === 'string' ? /0x(?:[0-9a-f]{2}){4,4096}$/i.exec(data)?.[0] : undefined
@@ -66,7 +66,7 @@ function messageOfData(data: Hex, depth: number): string {
   }
 }
 
-/** Bytes as long as a selector or longer are treated as a wrapped error. */
+/** Treats bytes with the length of encoded error data as a wrapped error. */
 function argumentOf(arg: unknown, depth: number): string {
   const isError = isHex(arg) && arg.length >= SELECTOR_LENGTH && arg.length % 64 === SELECTOR_LENGTH
   return isError && depth > 0 ? messageOfData(arg, depth) : String(arg)

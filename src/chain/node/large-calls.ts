@@ -19,7 +19,7 @@ export type LargeCall = (data: Hex) => Promise<Reply<Hex, LargeCallFault>>
  */
 const REFUSALS: readonly string[] = ['413', '504', 'timeout', 'malformed']
 
-/** Falls back to the next node. Never rejects. */
+/** Large calls. Falls back to the next node, and never rejects. */
 export function openLargeCalls({
   rpcUrls: urls,
   ...options

@@ -4,7 +4,7 @@ import { type Address, type Hex, parseAddress } from '../../domain/money/units.t
 /** Value encodings of Ethereum JSON-RPC (EIP-1474). viem would accept '' as zero and '-0x1' as a block. */
 const QUANTITY = /^0x[0-9a-f]{1,64}$/i
 const quantity = z.string().regex(QUANTITY) as z.ZodType<Hex>
-/** A quantity that fits a safe integer. Nodes answer larger block numbers with an error. */
+/** A quantity that fits a safe integer; larger block numbers make nodes return an error. */
 const count = quantity.refine((text) => Number.isSafeInteger(Number(text)))
 const bytes = lowerCase(/^0x(?:[0-9a-f]{2})*$/i)
 const hash = lowerCase(/^0x[0-9a-f]{64}$/i)
@@ -97,7 +97,7 @@ export function isQuantity(answer: unknown): answer is Hex {
   return typeof answer === 'string' && QUANTITY.test(answer)
 }
 
-/** Undefined if it does not match the schema. */
+/** The parsed answer; undefined if it does not match the schema. */
 export function answerTo<Of extends Method>(method: Of, answer: unknown): Answer<Of> | undefined {
   return ANSWERS[method].safeParse(answer).data as Answer<Of> | undefined
 }

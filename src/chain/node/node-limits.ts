@@ -5,7 +5,7 @@ import { hintedBlocks, type RefusalKind } from './refusals.ts'
 export const BATCH_MAX = 40
 /** Widest eth_getLogs range that public nodes accept. */
 export const LOG_BLOCKS_MAX = 2_000
-/** Full-size answers before a larger size is tried. */
+/** Answers at the current limit before a larger size is tried. */
 const GOOD_ANSWERS = 8
 /** A refused size is not retried for this long. */
 const REFUSED_MS = 10 * 60_000
@@ -24,8 +24,8 @@ export type Lowered = { readonly size: number; readonly refused: Trial['refused'
 export type Limit = ReturnType<typeof createLimit>
 
 /**
- * How much one node accepts at once, found by trial: halved on refusal, remembered, and slowly increased again. Request
- * `size()`; after a refusal use `smaller(...)` until the node answers or nothing smaller is left.
+ * The size that one node accepts, found by trial: halved on refusal, remembered, and slowly increased again. Request
+ * `size()`. After a refusal, use `smaller(...)` until the node answers or the size is 1.
  */
 export function createLimit(options: {
   readonly max: number
@@ -60,13 +60,13 @@ export function createLimit(options: {
 
   return {
     size: () => most,
-    /** Whether `size()` is a retry of a refused size that has not been answered since. */
+    /** True if `size()` was lowered after a refusal and has not been answered since. */
     isTrying: () => most < max && most > proven,
-    /** `size` must be above 1, so the result is smaller. */
+    /** `size` must be above 1, so that the result is smaller. */
     smaller(size: number, { kind, message }: Refused): Trial {
       const half = Math.floor(size / 2)
       const refused = { kind, message, size }
-      // A minimal request shows whether size is the cause at all, at the cost of one request.
+      // A minimal request shows, at the cost of one request, whether size is the cause at all.
       if (kind === 'other') return { size: 1, next: half, refused }
       const hint = hintedBlocks(kind, message) ?? 0
       const known = proven < size ? Math.max(proven, half) : half

@@ -17,11 +17,11 @@ export type Node = {
   readonly logBlocks?: Limit
 }
 
-/** Requests that a reading makes in its first turn of the event loop. They share a batch, possibly with other readings. */
+/** A group of requests made in one turn of the event loop. They share a batch, possibly with other readings. */
 export type Reading = {
   readonly route: string
   readonly size: number
-  /** Accept any chain: the reading itself reports which one. */
+  /** Accepts any chain, because the reading itself reports which one. */
   readonly anyChain?: true
   /** Part of a long search: waits and retries on a rate limit, for at most 30 seconds. */
   readonly waitsOnRateLimit?: boolean
@@ -43,12 +43,12 @@ export type Nodes = {
   read<Value>(reading: Reading, task: Task<Value>): Promise<ChainReply<Value>>
   /** Sends a request with side effects: to the current node only, once, in a batch of its own. */
   send<Value>(route: string, task: Task<Value>): Promise<ChainReply<Value>>
-  /** Each node on its own, the current one first, for quorum reads. */
+  /** Each node separately, the current one first, for quorum reads. */
   apart(): readonly (Pick<Nodes, 'read'> & { limits(): NodeLimits })[]
   close(): Promise<void>
 }
 
-/** A reading whose task returns its value: only a failure of the node makes it fail. */
+/** Reads a value. Only a failure of the node makes it fail. */
 export function readValue<Value>(
   nodes: Pick<Nodes, 'read'>,
   reading: Reading,

@@ -1,7 +1,7 @@
 export type RefusalKind =
   /** Ask for fewer blocks. */
   | 'range'
-  /** Ask for fewer blocks: one answer would be too long. Says nothing about other ranges. */
+  /** Ask for fewer blocks: one answer would be too long. Other ranges may still work. */
   | 'results'
   /** Send fewer requests per batch. */
   | 'batch'
@@ -12,7 +12,7 @@ export type RefusalKind =
   | 'missing'
   | 'other'
 
-/** "Limit exceeded" of EIP-1474, and the code that gateways use for the same. */
+/** "Limit exceeded" of EIP-1474, and the gateways' code for the same. */
 export const LIMIT_CODES: readonly number[] = [-32005, 429]
 /** Revert codes of geth and its forks, and of Nethermind. */
 export const REVERT_CODES: readonly number[] = [3, -32015]
@@ -23,7 +23,7 @@ const METHOD_NOT_FOUND = -32601
  * the batch that it names. Tested with the messages in test/support/chain/node-refusals.ts.
  */
 const WORDINGS: readonly (readonly [RefusalKind, RegExp])[] = [
-  // A contract controls its revert text. Blocks that do not exist yet are not a range that is too wide.
+  // A contract controls its revert text. A range of blocks that do not exist yet is not too wide.
   ['other', /revert|vm exception|beyond .*(?:head|latest)|future block/i],
   ['batch', /\bbatch(?:es|ed)?\b|unmarshal array|array requests?/i],
   [
@@ -63,8 +63,8 @@ const MOST =
   /(?:up to|limited to|limit(?: is| of)?|at most|over|greater than|max(?:imum)?)[^\d.,;]{0,24}?([1-9][\d,.]*)(k?)\b/i
 
 /**
- * The block range that a refusal of eth_getLogs suggests. Untrusted, so the caller must bound it. In a refusal for its
- * results, only an explicit range counts: other numbers there count results.
+ * The block range that a refusal of eth_getLogs suggests. Untrusted, so the caller must bound it. In a `results` refusal
+ * only an explicit range counts, because other numbers there count results.
  */
 export function hintedBlocks(kind: RefusalKind, message: string): number | undefined {
   const [, digits, thousands] = (kind === 'range' ? MOST.exec(message) : null) ?? []

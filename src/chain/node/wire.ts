@@ -81,7 +81,7 @@ export function openWire(options: WireOptions) {
 
   /**
    * Results and refusals in request order. Each batch begins with eth_chainId; a batch sent in parts repeats it at the end,
-   * so every part in between is from the same chain. The proof is not kept beyond the read.
+   * so every part in between is from the same chain. The proof does not outlive the read.
    */
   async function ask(batch: Batch): Promise<readonly unknown[]> {
     const requests = batch.waiting.map(({ request }) => request)
@@ -95,7 +95,7 @@ export function openWire(options: WireOptions) {
     return answers.slice(1)
   }
 
-  /** Sends one batch, or several smaller ones in sequence, so answers keep the order of the requests. */
+  /** Sends one batch, or several smaller ones in sequence, so that answers keep the order of the requests. */
   async function inParts(
     batch: Batch,
     requests: readonly RpcRequest[],
@@ -153,8 +153,8 @@ export function openWire(options: WireOptions) {
   return {
     /**
      * Adds a request to the current batch. Rejects with RpcRefusal for an error in place of the result, and with
-     * UnusableAnswer if the answer is unusable. Retries only requests that the node refused as a batch, in smaller batches;
-     * a request sent alone, such as a broadcast, is sent once.
+     * UnusableAnswer if the answer is unusable. Resends only requests that the node refused as a batch, in smaller batches.
+     * A request sent alone, such as a broadcast, is sent once.
      */
     request: (request: RpcRequest) =>
       new Promise<unknown>((resolve, reject) => {
@@ -178,7 +178,7 @@ function isTooLong(error: unknown): error is BatchRefused {
 }
 
 function unanswered({ message, status }: Extract<HttpAnswer, { ok: false }>): UnusableAnswer {
-  // A body reported as malformed before parsing is always one that was too long.
+  // Only a body that was too long is reported as malformed before parsing.
   return new UnusableAnswer(message, status, status === 'malformed' ? 'results' : 'other')
 }
 

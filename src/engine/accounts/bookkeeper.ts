@@ -8,8 +8,8 @@ import type { RuntimeEvent } from '../../journal/runtime-event.ts'
 type Input = { readonly valueToken: Token; readonly observe: (event: RuntimeEvent) => void }
 
 /**
- * Reports positions, their cost and their profit whenever they change or the wallet is valued. Nothing is decided by it, and
- * nothing is reported before the whole journal was read.
+ * Reports positions, their cost and their profit whenever they change or the wallet is valued. Informational only. Reports
+ * nothing before the whole journal has been read.
  */
 export class Bookkeeper {
   readonly #input: Input

@@ -14,7 +14,7 @@ import type { AggregatorContext } from '../../venues/context.ts'
 /** Gas of setting an account's code for the first time, including its transaction. */
 const DELEGATION_GAS = 50_000n
 
-/** How long the GasTank deposit lasts for the scheduled calls, and the figures behind it. */
+/** How long the GasTank deposit lasts for the scheduled calls, and the inputs of that estimate. */
 export type GasRunway =
   | {
       readonly tag: 'known'
@@ -23,7 +23,7 @@ export type GasRunway =
       readonly callsPerDay: number
       /** Wei per call, averaged over scheduled calls. */
       readonly perCall: bigint
-      /** Whether a strategy's cost is simulated, because it has not been charged yet. */
+      /** True if a strategy's cost is simulated, because it has not been charged yet. */
       readonly isSimulated: boolean
       /** Expected charge, in wei, of a pending delegation; undefined if unknown. */
       readonly delegation: Expected
@@ -41,7 +41,7 @@ export type ChargeEstimates = {
 
 type RunwayState = { readonly state: DaemonState; readonly strategies: Iterable<Strategy> }
 
-/** Expected cost per call: the mean of the strategy's last charges, else of all strategies, else the estimate. */
+/** Estimates the runway. Cost per call: the mean of the strategy's last charges, or of all strategies', or the estimate. */
 export function gasRunway(
   available: bigint,
   input: RunwayState & {
@@ -82,7 +82,7 @@ function callersOf({ state, strategies }: RunwayState): readonly CallStrategy[] 
   )
 }
 
-/** Over the given slots; for a single slot, one call in the time until it. */
+/** Calls per day over the given slots. For a single slot, one call in the time until it. */
 function callsPerDay({ slots }: Outgoing, nowSeconds: number): number {
   const first = slots[0] ?? nowSeconds
   const last = slots.at(-1) ?? first
@@ -107,7 +107,9 @@ function weightedMean(
 
 export type SimulatedGas = Map<string, bigint>
 
-/** Estimates calls that were never charged, and a delegation they wait for. Reads nothing that the ledger has. */
+/**
+ * Estimates the cost of calls that were never charged, and of a delegation that is still pending. Skips recorded charges.
+ */
 export async function estimateCharges(
   { chain, wallet, settings }: AggregatorContext,
   input: RunwayState & { readonly view: AccountView | undefined; readonly simulated: SimulatedGas },

@@ -23,13 +23,15 @@ const READ_EVERY_MS = 15_000
 /** Failed reads in a row before the last known deposit is no longer shown. */
 const SILENT_READS = 4
 
-/** The service's view of the deposit, in wei, and the chain's; undefined while the service is silent. */
+/**
+ * The deposit in wei as the service reports it, and the account on chain; `view` is undefined if the chain is unavailable.
+ */
 type Funds = {
   readonly balance: bigint
   readonly outstanding: bigint
   readonly unknownSinceMs: number | undefined
   readonly view: AccountView | undefined
-  /** Undefined if no call is due or the cost is unknown. */
+  /** Undefined if no call is due, all calls are covered, or the cost is unknown. */
   readonly runwaySeconds: number | undefined
 }
 
@@ -79,7 +81,7 @@ export async function keepGasTank(
     observe({ type: 'clock-offset', source: settings.chain, offsetMs })
   }
 
-  /** Seconds; undefined if no call is due, all are covered, or the cost is unknown. */
+  /** Runway in seconds; undefined if no call is due, all are covered, or the cost is unknown. */
   async function lastsFor(available: bigint, view: AccountView | undefined) {
     const callers = { state: journal.state, strategies: [...context.strategies.values()] }
     const estimates = await estimateCharges(aggregator, { ...callers, view, simulated })
@@ -157,7 +159,7 @@ async function topUpIfDue(
   if (view === undefined) return 'waiting'
   const tank = gasTankOf(aggregator, view)
   if (tank === undefined) return { blocked: noGasTank(aggregator) }
-  // A clock set a day ahead must not free another day's cap.
+  // A clock that was set a day ahead must not release another day's cap.
   const time = trustedNow(context, view)
   if (!time.ok) return 'waiting'
   const { nowMs } = time

@@ -4,7 +4,7 @@ import { ETHER, NATIVE_TOKEN, type Token, wrappedEther } from '../../domain/mone
 import { type Address, mulDivDown } from '../../domain/money/units.ts'
 import type { ChainView } from '../../ports.ts'
 
-/** The value token: the most frequent quote token of the feeds; the first named wins a tie. */
+/** The value token: the most frequent quote token of the feeds. The first one wins a tie. */
 export function valueTokenOf(feeds: Iterable<PriceFeed>): Token | undefined {
   const counts = new Map<string, { readonly token: Token; count: number }>()
   for (const { quote } of feeds) {

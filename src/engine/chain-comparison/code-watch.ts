@@ -19,17 +19,17 @@ import { askChainOnce } from '../../venues/chain-requests.ts'
 import type { OrderContext } from '../../venues/context.ts'
 
 const READ_EVERY_MS = 15_000
-/** Until the first answer. */
+/** Interval until the first answer. */
 const RETRY_MS = 2_000
-/** No signature relies on an older read: three reads in a row have failed. */
+/** Signatures never rely on an older read: at least three reads in a row have failed by then. */
 const READ_AGE_MS_MAX = 60_000
 
 type Watching = Pick<OrderContext, 'ports' | 'trusted' | 'chainId' | 'aggregator' | 'closing'>
 
 /**
  * Monitors the code of contracts that signatures depend on (rule T13). A node whose newest block differs from the record
- * blocks dependent signatures, until the nodes agree on no difference or a quorum confirms it at a final block. A confirmed
- * change is journaled and blocks until an operator accepts it. Code seen for the first time is confirmed the same way. A
+ * blocks dependent signatures until the nodes report no difference, or a quorum confirms it at a final block. A confirmed
+ * change is journaled, and blocks until an operator accepts it. Code seen for the first time is confirmed the same way. A
  * failed read proves neither.
  */
 export function createCodeWatch(context: Watching) {
@@ -42,7 +42,7 @@ export function createCodeWatch(context: Watching) {
   return {
     conflict: (id: number, address: Address) => watches.get(id)?.conflict(address),
     keep: () => Promise.all([...watches.values()].map((each) => each.keep())),
-    /** Resolves once the contracts of every chain were read, or the daemon closes. */
+    /** Resolves once the contracts of every chain have been read, or the daemon drains. */
     read: Promise.all([...watches.values()].map((each) => each.read)),
   }
 }
@@ -135,7 +135,7 @@ function watchChain(
     return pin === undefined || pin === hash ? undefined : pinText(name, pin, hash)
   }
 
-  /** Needs a final block: code seen for the first time, or a difference. */
+  /** True if a final block must confirm it: code seen for the first time, or a difference. */
   function isUncertain(address: Address, { said }: CodeAnswers): boolean {
     const expected = expectedOf(address)
     if (expected === undefined) return false

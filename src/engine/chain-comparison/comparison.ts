@@ -25,20 +25,20 @@ import {
 } from './unexplained-payments.ts'
 
 /**
- * Compares the chain with the journal at startup and every two minutes (rule T4). Wallet activity that no record explains
- * comes from another holder of the key, or from lost records: everything halts.
+ * Compares the chain with the journal at startup and every two minutes (rule T4). Wallet activity without a record comes
+ * from another holder of the key, or from lost records: everything halts.
  *
- * Most comparisons are brief: they search blocks since the previous one, and are journaled only with evidence. The first
- * and every ninetieth are thorough: they search all blocks since the last journaled one, and are journaled, so a start
- * searches at most three hours of running.
+ * Most comparisons are brief: they search blocks since the previous one, and are journaled only with evidence. The first and
+ * every ninetieth are thorough: they search all blocks since the last journaled one, and are journaled. So a start searches
+ * at most three hours of blocks, beyond the downtime.
  */
 
 const COMPARE_EVERY_MS = 2 * 60_000
 const BRIEF_MAX = 89
 const RETRY_MS = 30_000
-/** Logs arrive late, so each comparison searches this many blocks again. On Base two and twenty minutes. */
+/** Logs arrive late, so each comparison searches this many blocks again: two and twenty minutes on Base. */
 const MARGIN_BLOCKS = { brief: 60n, thorough: 600n } as const
-/** Transactions named in a message; further ones are counted. */
+/** Transactions listed in a message; further ones are only counted. */
 const NAMED_MAX = 5
 
 const READING = { route: 'compare', doing: 'comparing a wallet with the journal' } as const
@@ -46,12 +46,12 @@ const UNCOMPARED = 'its wallet was not held against the chain yet'
 
 export type Comparison = { readonly trader: Kept; readonly account: Kept; keep(): Promise<unknown> }
 
-/** `reached`: resolves once the wallet is compared, or the daemon closes. */
+/** `reached` resolves once the wallet is compared, or the daemon drains. */
 type Kept = WalletComparison & { readonly reached: Promise<void> }
 
 type Comparing = Omit<OrderContext, 'compared'>
 
-/** A dry run compares nothing: it signs nothing, and others may use the wallet. */
+/** A dry run compares nothing: it signs nothing, and other programs may use the wallet. */
 export function createComparison(context: Comparing, tokens: readonly Token[]): Comparison {
   const { aggregator } = context
   const trader = comparisonBy(context, (since) => compareTrader(context, tokens, since))
@@ -74,13 +74,13 @@ function comparisonBy(
 
   async function compareNext(last: Compared | undefined): Promise<Compared | undefined> {
     const isThorough = last === undefined || last.brief >= BRIEF_MAX
-    // The wallet's other user may continue, but one halt is enough; later activity is compared once it is lifted.
+    // The wallet's other user may continue, but one halt is enough. Later activity is compared once the halt is lifted.
     const isPast = !isThorough && journal.state.halted?.cause === 'evidence'
     const reached = isPast ? last : await compare?.(isThorough ? undefined : last.blockNumber)
     return reached && { ...reached, brief: isThorough ? 0 : last.brief + 1 }
   }
 
-  /** Returns the comparison that the next one starts from. */
+  /** Returns the comparison from which the next one starts. */
   async function compareOnce(last: Compared | undefined): Promise<Compared | undefined> {
     const next = await compareNext(last)
     if (next !== undefined) {
@@ -103,7 +103,7 @@ function comparisonBy(
   }
 }
 
-/** Compares a wallet, briefly since a block, or thoroughly. Undefined if the chain is unavailable. */
+/** Compares a wallet: briefly since a block, or thoroughly if undefined. Returns undefined if the chain is unavailable. */
 type Compare = (since: bigint | undefined) => Promise<Reached | undefined>
 
 /** `isOpen`: only pending orders explain some payments, so the next comparison starts from the same block. */
@@ -134,7 +134,7 @@ async function compareTrader(
   })
   if (!reply.ok || closing.aborted) return undefined
   const { nonces, strange, isOpen } = reply.value
-  // Payments proven meanwhile are now claimed.
+  // Payments proven meanwhile are claimed now.
   const payments = unclaimed(
     journal.state,
     strange.flatMap((each) => each.payments),
@@ -149,14 +149,14 @@ async function compareTrader(
   return { blockNumber: nonces.blockNumber, isOpen }
 }
 
-/** Start of the payment search. Payments accepted by an operator are not searched again. */
+/** First block of the payment search. Payments that an operator accepted are not searched again. */
 function firstBlock(before: WalletSnapshot, since: bigint | undefined): bigint {
   const { brief, thorough } = MARGIN_BLOCKS
   const from = since === undefined ? before.blockNumber - thorough : since - brief
   return maxOf(before.sinceBlock, from)
 }
 
-/** Compares the call account's transactions and `nestedNonce`. No call of it is recorded meanwhile. */
+/** Compares the call account's transactions and `nestedNonce`. Holds the call turn, so no call is recorded meanwhile. */
 function compareAccount(
   context: Comparing,
   aggregator: AggregatorContext,
@@ -185,7 +185,7 @@ function compareAccount(
 type Nonces = SeenNonces & { readonly blockNumber: bigint }
 
 /**
- * A wallet's nonces at a final block: evidence needs a quorum at a final block (rule T6). The first comparison waits until
+ * A wallet's nonces at a final block, because evidence needs a quorum there (rule T6). The first comparison waits until
  * transactions from before the start are final, unless they are our own.
  */
 async function noncesNow(
@@ -202,7 +202,7 @@ async function noncesNow(
   const { chainId, wallet } = place
   const reply = await finalNonces(ports, final, wallet)
   if (!reply.ok) return unavailable(reply.fault.message)
-  // Compared blocks are remembered for hours only, so a lagging node must not set the start hours back.
+  // Compared blocks cover only a few hours, so a lagging node must not move the start back by hours.
   const stale = staleHead(clock.now(), reply.value.headSeconds)
   if (stale !== undefined) return unavailable(stale)
   if (snapshotOf(journal.state, place) !== undefined) return reply
@@ -219,7 +219,7 @@ async function noncesNow(
   return isSettled ? reply : unavailable('what the wallet did last is not final yet')
 }
 
-/** Journals the halt together with the new start block: evidence is reported once and holds until an operator resumes. */
+/** Journals the halt together with the new start block: evidence is reported once, and the halt holds until resumed. */
 async function conclude(
   { ports: { journal } }: Comparing,
   place: WalletPlace,
@@ -227,7 +227,7 @@ async function conclude(
     /** `isAccepted`: payments up to this block are reported now, and not again. */
     readonly seen: Nonces & { readonly isAccepted: boolean }
     readonly evidence: readonly string[]
-    /** Journaled even without evidence. */
+    /** Journal it even without evidence. */
     readonly isKept: boolean
   },
 ): Promise<void> {

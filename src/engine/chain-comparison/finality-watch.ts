@@ -19,7 +19,7 @@ const BLOCKS_TOGETHER = 32
 /** Delay before the first read of a new fill, and minimum between reads. */
 const READ_EVERY_MS_MIN = 2_000
 const READ_EVERY_MS_MAX = 60_000
-/** Maximum while a wallet transaction is not final: if it is lost, later nonces are stuck. */
+/** Maximum while a wallet transaction is not final: if it is lost, later nonces cannot be mined. */
 const READ_EVERY_MS_MAX_FOR_NONCES = 12_000
 /** Upper bound on how far nodes' heads differ. */
 const BLOCKS_AHEAD_MAX = 64n
@@ -48,14 +48,14 @@ type Unfinal = {
 /**
  * Monitors fills and mined wallet transactions until they are final (rule T6).
  *
- * Each read fetches the blocks at the numbers of all non-final items of a chain. An item is final when its own block is
- * deep enough there, and reopened when another block is.
+ * Each read fetches the blocks at the numbers of all non-final items of a chain. An item is final when its own block is deep
+ * enough, and reopened when another block has taken that number.
  */
 export function createFinalityWatch(input: FinalityWatchInput) {
   const { journal } = input.context.ports
   const watches = watchedChains(input.context).map((watched) => watchChain(input, watched))
   return {
-    /** Reads what is due, concurrently with trading. */
+    /** Starts due reads, which run beside trading. */
     readDue(): void {
       const { unfinal, unfinalTransactions } = journal.state
       if (unfinal.size > 0 || unfinalTransactions.size > 0)
@@ -77,14 +77,14 @@ function watchChain(input: FinalityWatchInput, watched: Watched) {
   function nextDueMs(): number {
     if (isReading) return Number.POSITIVE_INFINITY
     const { unfinal, unfinalTransactions } = journal.state
-    // Asked for at every turn of the daemon: found by the first one, not by a list of all.
+    // Runs at every turn of the daemon, so it stops at the first match instead of listing all.
     const hasTransaction = hasAny(unfinalTransactions.values(), isFrom(watched.wallet))
     if (!hasTransaction && !hasAny(unfinal.values(), watched.isOf)) {
       dueMs = undefined
       return Number.POSITIVE_INFINITY
     }
     const nowMs = clock.now()
-    // A later time was set by a wrong clock.
+    // A later time comes from a wrong clock.
     if (dueMs === undefined || dueMs - nowMs > READ_EVERY_MS_MAX) dueMs = nowMs + firstWaitMs()
     return hasTransaction ? Math.min(dueMs, checkedMs + READ_EVERY_MS_MAX_FOR_NONCES) : dueMs
   }
@@ -154,7 +154,7 @@ function watchedChains(context: OrderContext): readonly Watched[] {
 
 type Pace = { readonly waitMs: number; readonly perBlockMs?: number }
 
-/** Journals certain outcomes. Returns how long no change is expected. */
+/** Journals certain outcomes. Returns the time until the next change is expected. */
 async function readBlocks(input: FinalityWatchInput, watched: Watched): Promise<Pace> {
   const { context } = input
   const { journal, observe } = context.ports
@@ -165,7 +165,7 @@ async function readBlocks(input: FinalityWatchInput, watched: Watched): Promise<
   )
   if (seen === undefined || context.closing.aborted) return { waitMs: RETRY_MS }
   observe({ type: 'finality', chain: watched.name, lagBlocks: seen.lag })
-  // An undone transaction may be what the next one depends on.
+  // Transactions first: a fill may depend on one that was undone.
   await settleTransactions(input, watched, { unfinal, seen })
   if (context.closing.aborted) return { waitMs: RETRY_MS }
   await settleFills(input, { unfinal, seen })
@@ -208,7 +208,7 @@ async function settleTransactions(
   if (isReopened) followRecorded(context, wallet).catch(onFailure)
 }
 
-/** Outcome of a mined transaction: the block at its number is only a hint, its nonce at a final block decides. */
+/** Outcome of a mined transaction. The block at its number is only a hint; its nonce at a final block decides. */
 async function verdictOn(
   { ports: { clock } }: OrderContext,
   { chain }: WalletContext,
@@ -234,7 +234,7 @@ async function verdictOn(
   return isSame ? 'final' : 'gone'
 }
 
-/** No node has reached that block, so its reporter invented it. */
+/** True if no node has reached that block, so the node that reported it invented it. */
 function isNowhere(blockNumber: bigint, head: SeenBlock): boolean {
   return blockNumber > head.blockNumber + BLOCKS_AHEAD_MAX
 }
@@ -262,7 +262,7 @@ async function settleFills(
   if (settled.length > 0) await journal.append(fillsFinal({ orders: settled, blockNumber: final }))
 }
 
-/** Time until the first remaining item is final, by the pace of blocks since the oldest. */
+/** Estimates the time until the first remaining item is final, from the pace of blocks since the oldest item. */
 function paceOf(
   seen: Blocks & { readonly oldest: bigint | undefined; readonly left: bigint | undefined },
 ): Pace {

@@ -5,12 +5,13 @@ import { soon } from '../../venues/chain-requests.ts'
 import type { OrderContext } from '../../venues/context.ts'
 
 const READ_EVERY_MS = 3_600_000
-/** While the list is unavailable or disagrees, and for the first read, because startup has just read it. */
+/** Interval while the list is unavailable or differs, and delay of the first read, because startup has just read it. */
 const READ_SOON_MS = 60_000
 
 /**
- * Compares the config's tokens with the service's list. Amounts always use the config's decimals; a service with other
- * decimals misreads every order, so none is signed until both match. An unavailable list proves nothing.
+ * Compares the config's tokens with the service's list. Amounts always use the config's decimals. A service with other
+ * decimals misreads every order, so orders of that token are not signed until both match. An unavailable list proves
+ * nothing.
  */
 export function createTokenWatch(
   { ports, closing }: Pick<OrderContext, 'ports' | 'closing'>,
@@ -45,7 +46,7 @@ export function createTokenWatch(
   }
 
   return {
-    /** Why orders of a token must not be signed; undefined if there is no objection. */
+    /** Reason not to sign orders of a token; undefined if there is none. */
     mismatch: (token: Address) => mismatches.get(token),
     read,
     async keep(): Promise<void> {

@@ -9,10 +9,10 @@ import { unavailable } from '../../venues/chain-requests.ts'
 import { names } from '../../venues/swap/prove.ts'
 import { openSwaps, swapOf } from '../../venues/swap/swap-projection.ts'
 
-/** Payments out of the trading wallet that no order explains. */
+/** Payments out of the trading wallet without a matching order. */
 
 const DOING = 'comparing a wallet with the journal'
-/** Upper bound on transactions matched with pending orders: no more can be in flight. */
+/** Upper bound on transactions matched with pending orders; more cannot be in flight. */
 const MATCHED_MAX = 200
 
 type PaymentPorts = Pick<Ports, 'chain' | 'signer' | 'observe' | 'clock' | 'journal'>
@@ -22,13 +22,13 @@ export type Strange = { readonly txHash: Hex; readonly payments: readonly Paymen
 
 export type Payments = {
   readonly strange: readonly Strange[]
-  /** Whether a payment was attributed to a pending order without naming its permit. */
+  /** True if a payment was attributed to a pending order without naming its permit. */
   readonly isOpen: boolean
 }
 
 export const NO_PAYMENTS = { ok: true, value: { strange: [], isOpen: false } } as const
 
-/** Payments in a block range, inclusive, that neither the ledger nor pending orders explain. */
+/** Payments in a block range, inclusive, that match neither the ledger nor pending orders. */
 export async function strangePayments(
   ports: PaymentPorts,
   tokens: readonly Token[],
@@ -50,7 +50,7 @@ export async function strangePayments(
   return strange.ok ? { ok: true, value: { ...left.value, strange: strange.value } } : strange
 }
 
-/** Transactions whose receipts confirm their logs by quorum: a log invented by one node must not halt trading. */
+/** Keeps transactions whose receipts confirm their logs by quorum: a log invented by one node must not halt trading. */
 async function shownByReceipts(
   { chain, signer, observe }: PaymentPorts,
   strange: readonly Strange[],
@@ -159,7 +159,7 @@ function permitsInFlight(
   return [...live, ...moved].flatMap((open) => swapOf(open)?.permit ?? [])
 }
 
-/** Transactions that paid more than permits allow. Keeps the largest count, so an order does not hide a theft. */
+/** Transactions that paid more than permits allow. Keeps the largest, so that an order cannot hide a theft. */
 function unpermitted(
   transactions: readonly Strange[],
   permits: readonly PermitRecord[],

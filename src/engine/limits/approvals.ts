@@ -77,14 +77,14 @@ function unacceptable(
     : `${pinText(name, pin, hash)}: if the new code is right, change the pin and restart first`
 }
 
-/** Oldest first. */
+/** Pending approvals, oldest first. */
 export function approvalsIn(state: DaemonState): readonly Approval[] {
   return pendingIn(state)
     .map(({ kind, name, sinceMs, detail }) => ({ kind, name, sinceMs, detail }))
     .sort((one, other) => one.sinceMs - other.sinceMs)
 }
 
-/** Journals an approval by name or contract address. Code pinned in the config cannot be approved by command. */
+/** Journals an approval by name or contract address. A command cannot approve code that contradicts the config's pin. */
 export async function approve(
   { journal }: Pick<Ports, 'journal'>,
   name: string,

@@ -13,7 +13,7 @@ type Question = {
   readonly terms?: string | undefined
 }
 
-/** A halt, a pause, a pending approval, too many orders in flight, or a cooldown. */
+/** Skips a slot because of a halt, a pause, a pending approval, too many orders in flight, or a cooldown. */
 export function blockingSkip(question: Question): Skip | undefined {
   return stopped(question) ?? held(question) ?? crowded(question) ?? cooling(question)
 }
@@ -52,7 +52,7 @@ function cooling({ state, strategy, account, nowMs }: Question): Skip | undefine
   return { ...skip('account-cooldown', freeAgain(all)), freesAtMs: nowMs + all }
 }
 
-/** Remaining cooldown; zero if none is set, even with a wrong clock. */
+/** Remaining cooldown in ms, at most 0 if it is over. Zero without a cooldown, even if the clock is wrong. */
 function coolsForMs(cooldownMs: number, nowMs: number, lastMs: () => number | undefined): number {
   const last = cooldownMs === 0 ? undefined : lastMs()
   return last === undefined ? 0 : last + cooldownMs - nowMs
@@ -63,8 +63,8 @@ function freeAgain(ms: number): string {
 }
 
 /**
- * When a strategy, or any, last began an order or opened a slot with an order still to come. Orders begin only while the
- * clocks agree; a slot opened by a wrong clock never begins later than allowed.
+ * Last time a strategy, or any, began an order or opened a slot whose order is still to come. Orders begin only while the
+ * clocks agree; a slot opened by a wrong clock never counts beyond its latest start.
  */
 function lastStartMs(state: DaemonState, strategy: string | undefined): number | undefined {
   let last =

@@ -18,7 +18,7 @@ import { kindOf, pairsOf, type Strategy } from '../../strategies/registry.ts'
 import { type ViewContext, viewOf } from '../market-snapshot.ts'
 
 export type FirstCheck = {
-  /** Replaces the decision: the strategy waits for approval. */
+  /** Replaces the decision, because the strategy waits for approval. */
   readonly skip?: Skip
   readonly terms?: string
   readonly alongside: readonly (StrategyHeld | HoldLifted)[]
@@ -27,17 +27,19 @@ export type FirstCheck = {
 }
 
 const NOTHING_NEW: FirstCheck = { alongside: [] }
-/** Further messages are counted. */
+/** Messages shown; further ones are only counted. */
 const SHOWN_MAX = 3
 
 type Asked = {
   readonly state: DaemonState
   readonly mode: Mode
-  /** Undefined where terms are not checked, as in a backtest. */
+  /** Undefined if terms are not checked, as in a backtest. */
   readonly terms?: string | undefined
 }
 
-/** Terms of a strategy with price levels, plus its feeds, which give the levels a meaning. Undefined for others. */
+/**
+ * Terms of a strategy with price levels, plus its feeds, which give the levels a meaning. Undefined for other strategies.
+ */
 export function termsOfPrices(
   strategy: Strategy,
   versionOf: Modules['versionOf'],
@@ -51,8 +53,8 @@ export function termsOfPrices(
 }
 
 /**
- * Checks terms that no decision has used. If they look like a mistake at the current price, a live strategy that waits for
- * a price is held until approved; any other logs one warning. An unknown price holds nothing.
+ * Checks terms that no decision has used yet. If they look like a mistake at the current price, a live strategy that waits
+ * for a price is held until approved; any other logs one warning. An unknown price does not hold a strategy.
  */
 export function firstCheck(
   { state, mode, terms }: Asked,
@@ -66,7 +68,7 @@ export function firstCheck(
     record.held === undefined ? [] : [holdLifted({ strategy: name, terms, cause: 'file', detail })]
   if (record.terms === terms) return { alongside: lift('its file is as it was before') }
   if (mayFireAtOnce(strategy)) return { terms, alongside: lift('its file says fireAtOnce: true') }
-  // Written by a version without terms, so its terms count as used.
+  // An older version wrote this record without terms, so the current terms count as used.
   if (record.terms === undefined) return { terms, alongside: [] }
   const found = implausibleIn(strategy, market)
   const detail = implausibleText(found)
@@ -99,7 +101,7 @@ export function implausibleNow(
   const record = context.state.strategies.get(strategy.name)
   const isNew =
     record === undefined || (record.terms !== undefined && record.terms !== context.terms)
-  // After its first decision, a strategy's price level is expected to be reached.
+  // A strategy's price level is expected to be reached after its first decision.
   const text = implausibleText(isNew ? found : { ...found, fires: [] })
   return text && `it looks like a mistake: ${text}`
 }

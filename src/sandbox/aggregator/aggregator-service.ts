@@ -31,15 +31,15 @@ import {
 import { aggregatorAdminRoutes } from './rpc/admin-routes.ts'
 import { createAggregatorService, internalFailure } from './rpc/service.ts'
 
-/** On the service's chain from the start. */
+/** Keys, accounts and a batch that exist before the service starts. */
 type Setup = {
   readonly operatorKey: Hex
   readonly participants: readonly Hex[]
-  /** A batch of participants' calls only. */
+  /** Hash of a batch that contains only participants' calls. */
   readonly foreignBatch: Hex
 }
 
-/** A snapshot of the service without its chain, from which another service can resume. */
+/** A snapshot of the service without its chain. Another service can resume from it. */
 export type AggregatorState = Setup & {
   readonly deployment: AggregatorDeploymentRecord
   readonly accounts: AccountsState
@@ -52,14 +52,14 @@ type AggregatorParts = {
   readonly faults: Faults
   readonly during: During
   readonly log: SandboxLog
-  /** Of the service that this one resumes, on the same chain. */
+  /** State of the service to resume, on the same chain. */
   readonly former: AggregatorState | undefined
 }
 
 const TICK_MS = 25
 const OPERATOR_WEI = 100n * 10n ** 18n
 
-/** Deploys the contracts and starts the service; pushes onto `undo` how to end each part. */
+/** Deploys or resumes the contracts and starts the service. Pushes a function that ends each part onto `undo`. */
 export async function startAggregator(
   options: SandboxOptions,
   deps: AggregatorParts,
@@ -118,7 +118,7 @@ export async function startAggregator(
     url: server.url,
     contracts,
     settings,
-    /** For a daemon: funded, without code or deposit. */
+    /** Account for a daemon: funded, without code or deposit. */
     operator: accountOf(setup.operatorKey),
     outage: server.outage,
     adminRoutes: aggregatorAdminRoutes({ rpc, deployment, accounts, store, settle }),
@@ -132,7 +132,7 @@ export async function startAggregator(
   }
 }
 
-/** Deploys and funds, or resumes. */
+/** Deploys the contracts and funds the accounts, or resumes both. */
 async function setUp(
   options: SandboxOptions,
   settings: AggregatorSettings,
@@ -153,7 +153,10 @@ async function setUp(
   return { deployment, operatorKey, participants, foreignBatch }
 }
 
-/** A customer's call must be one object in store and queue; participants' calls are in no store. */
+/**
+ * Restores the identity of calls: a customer's call must be the same object in store and queue. The store has no
+ * participants' calls.
+ */
 function batcherOf({ queue, doubles, batches }: BatcherState, store: CallStore): BatcherState {
   const known = (call: AggregatedCall): AggregatedCall => {
     const entered = store.get(call.hash)
@@ -163,7 +166,7 @@ function batcherOf({ queue, doubles, batches }: BatcherState, store: CallStore):
 }
 
 /**
- * Settles all outstanding charges. A GasTank with `charge` pays them in one transaction, whose hash is returned; with the
+ * Settles all outstanding charges. A GasTank with `charge` pays them in one transaction, and its hash is returned. With the
  * other generation only the service's own balances change.
  */
 function createSettlement(
@@ -186,7 +189,7 @@ function createSettlement(
     return receipt?.transactionHash
   }
   return () => {
-    // Two at once would take the same charges twice.
+    // Two runs at once would settle the same charges twice.
     running ??= settle().finally(() => {
       running = undefined
     })

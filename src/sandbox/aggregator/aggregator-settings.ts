@@ -33,7 +33,7 @@ export function aggregatorSettings(options: AggregatorOptions = {}): AggregatorS
   }
 }
 
-/** Settings of the contracts and accounts on the chains: fixed for as long as the chains live. */
+/** Settings of the contracts and accounts on the chains. They cannot change while the chains exist. */
 export type BoundTerms = ReturnType<typeof boundTerms>
 
 export function boundTerms(options: SandboxOptions) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.30;
 
-/// @notice Something to call: remembers who called it, how often and with how much, and can fail or burn gas.
+/// @notice Target of demo calls. Records who called it, how often and with how much value. Can fail or burn gas.
 contract DemoTarget {
     mapping(address caller => uint256 count) public callsOf;
     mapping(address beneficiary => uint256 count) public claimsOf;

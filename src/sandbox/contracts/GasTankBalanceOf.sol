@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.30;
 
-/// @notice The generation of the GasTank that keeps the service's books: charges are taken out of it, and
-/// `balanceOf` is what is left. A deposit buys transactions: whoever made it cannot take it out again.
+/// @notice GasTank generation with balances on chain: the operator takes charges out, and `balanceOf` is the remainder.
+/// Deposits pay for transactions and cannot be withdrawn.
 contract GasTankBalanceOf {
     struct Charge {
         address account;

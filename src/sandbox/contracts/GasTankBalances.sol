@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.30;
 
-/// @notice The generation of the GasTank that only takes deposits: charges never leave it, so its figures only grow,
-/// and what is left of a deposit is known to the service alone. There is no way out, and a plain transfer is turned
-/// away: it would say for nobody.
+/// @notice GasTank generation that only takes deposits. Charges never leave it, so its figures only grow, and only the
+/// service knows the remainder of a deposit. Deposits cannot be withdrawn. A plain transfer reverts, because it names no
+/// account.
 contract GasTankBalances {
     mapping(address account => uint256 amount) public balances;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.30;
 
-/// @notice Rounds as the code of a contract that is never called.
+/// @notice Stores rounds as the code of a contract that is never called.
 contract RoundArchive {
     constructor(bytes memory rounds) {
         assembly {
@@ -10,30 +10,31 @@ contract RoundArchive {
     }
 }
 
-/// @notice Price feed with the read interface of a Chainlink aggregator behind its proxy, with every round that it ever had. Also
-/// serves as the sequencer uptime feed, where answer 0 means up and startedAt is when that began.
+/// @notice Price feed with the read interface of a Chainlink aggregator behind its proxy. Keeps every round. Also serves as
+/// the sequencer uptime feed, where answer 0 means up, and startedAt is the start of that status.
 ///
-/// A round's id is `phaseId << 64 | aggregatorRoundId`. Rounds of a phase count from 1; a new phase is what a proxy begins when it
-/// is given another aggregator.
+/// A round's id is `phaseId << 64 | aggregatorRoundId`. Rounds of a phase count from 1. A real proxy starts a new phase when
+/// it gets another aggregator.
 ///
-/// A local node copies all storage with each block, so that a slot for each round would slow a chain down within hours. The last
-/// rounds are in storage that is used again and again, and whenever it is full it becomes the code of an archive, which is not copied.
+/// A local node copies all storage with each block, so one slot per round would slow the chain down within hours. Storage
+/// holds only the latest rounds and is reused. When it is full, its rounds become the code of an archive, which is not
+/// copied.
 contract PriceFeed {
     uint256 private constant CHUNK = 64;
 
     uint8 public immutable decimals;
     address public immutable operator;
-    /// @notice Aggregators differ in what they say of a round that does not exist: some revert, and some answer zeros.
+    /// @notice Aggregators differ for a round that does not exist: some revert, and some answer zeros.
     bool public immutable answersZeros;
     string public description;
     uint256 public constant version = 1;
 
     uint16 public phaseId = 1;
-    /// @dev Rounds of the current phase so far.
+    /// @dev Number of rounds in the current phase.
     uint64 private _count;
-    /// @dev The rounds of the chunk that is not full, or has just become so; each as `_pack` has it.
+    /// @dev Rounds of the current chunk, which may be full. Each in the format of `_pack`.
     uint256[CHUNK] private _recent;
-    /// @dev By `_chunkOf`. The code is a byte that stops whoever calls it, and the rounds.
+    /// @dev Archives by `_chunkOf`. The code is one byte that stops any call, and then the rounds.
     mapping(uint256 chunk => address) private _archives;
 
     event AnswerUpdated(int256 indexed current, uint256 indexed roundId, uint256 updatedAt);
@@ -68,12 +69,12 @@ contract PriceFeed {
         return _unpack(id, round);
     }
 
-    /// @notice The aggregator of a phase, which is this contract for every phase that there was.
+    /// @notice The aggregator of a phase, which is this contract for every existing phase.
     function phaseAggregators(uint16 phase) external view returns (address) {
         return phase == 0 || phase > phaseId ? address(0) : address(this);
     }
 
-    /// @notice Starts a round with any times, so that tests can make a feed stale or a sequencer down.
+    /// @notice Adds a round with any times, so that tests can make a feed stale or a sequencer down.
     function set(int256 answer, uint256 startedAt, uint256 updatedAt) external {
         if (msg.sender != operator) revert OnlyOperator();
         uint64 count = _count;
@@ -83,7 +84,7 @@ contract PriceFeed {
         emit AnswerUpdated(answer, count + 1, updatedAt);
     }
 
-    /// @notice Begins a phase, without a round of its own until the next `set`.
+    /// @notice Starts a phase. The phase has no round until the next `set`.
     function newPhase() external {
         if (msg.sender != operator) revert OnlyOperator();
         if (_count != 0) _archive(_count);
@@ -91,7 +92,7 @@ contract PriceFeed {
         _count = 0;
     }
 
-    /// @dev 0 for a round that does not exist.
+    /// @dev Returns 0 for a round that does not exist.
     function _find(uint16 phase, uint64 number) private view returns (uint256 round) {
         if (number == 0) return 0;
         uint256 place = (number - 1) % CHUNK;
@@ -104,7 +105,7 @@ contract PriceFeed {
         }
     }
 
-    /// @dev The chunk whose last round is that of this number.
+    /// @dev Archives the chunk whose last round has this number.
     function _archive(uint64 number) private {
         uint256[] memory rounds = new uint256[]((number - 1) % CHUNK + 1);
         for (uint256 i = 0; i < rounds.length; i++) rounds[i] = _recent[i];
@@ -115,7 +116,7 @@ contract PriceFeed {
         return (uint256(phase) << 64) | ((number - 1) / CHUNK);
     }
 
-    /// @dev The answer in 176 bits, and 40 for each time.
+    /// @dev Packs the answer into 176 bits, and each time into 40.
     function _pack(int256 answer, uint256 startedAt, uint256 updatedAt) private pure returns (uint256) {
         if (answer != int176(answer) || startedAt >> 40 != 0 || updatedAt >> 40 != 0) revert OutOfRange();
         return (updatedAt << 216) | (startedAt << 176) | uint176(int176(answer));
@@ -126,7 +127,7 @@ contract PriceFeed {
     }
 }
 
-/// @notice Operator of every feed: one transaction moves them all.
+/// @notice Operator of every feed, so that one transaction can update all feeds.
 contract FeedBoard {
     address public immutable operator;
 
@@ -136,7 +137,7 @@ contract FeedBoard {
         operator = operator_;
     }
 
-    /// @notice New answers stamped with the block's time.
+    /// @notice Adds a round to each feed, with the block's time.
     function push(PriceFeed[] calldata feeds, int256[] calldata answers) external {
         if (msg.sender != operator) revert OnlyOperator();
         for (uint256 i = 0; i < feeds.length; i++) {
@@ -144,13 +145,13 @@ contract FeedBoard {
         }
     }
 
-    /// @notice One round of one feed with given times.
+    /// @notice Adds one round to one feed, with the given times.
     function set(PriceFeed feed, int256 answer, uint256 startedAt, uint256 updatedAt) external {
         if (msg.sender != operator) revert OnlyOperator();
         feed.set(answer, startedAt, updatedAt);
     }
 
-    /// @notice A new phase of one feed.
+    /// @notice Starts a new phase of one feed.
     function newPhase(PriceFeed feed) external {
         if (msg.sender != operator) revert OnlyOperator();
         feed.newPhase();

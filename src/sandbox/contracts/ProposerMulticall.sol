@@ -5,10 +5,10 @@ interface IProposer {
     function onCall(address _target, bytes calldata _data, uint256 _value) external returns (bool);
 }
 
-/// @notice Executes calls of several accounts in one transaction, each through the proposer code that its account
-/// is delegated to, so that every target sees the account itself as its caller.
+/// @notice Executes calls of several accounts in one transaction. Each call runs through the proposer code of its account,
+/// so every target sees the account itself as its caller.
 contract ProposerMulticall {
-    /// @param gasLimit what the account's code may use for this call, its own checks included
+    /// @param gasLimit gas that the account's code may use for this call, including its own checks
     struct Call {
         address account;
         address target;
@@ -19,8 +19,7 @@ contract ProposerMulticall {
 
     address public immutable operator;
 
-    /// @notice Gas of each call of a batch, in their order. It names no account: whose call it was stands in the
-    /// transaction's input alone.
+    /// @notice Gas of each call of a batch, in order. The event names no accounts: they are only in the transaction's input.
     event InternalGasUsed(uint256[] gasUsed);
 
     error OnlyOperator();
@@ -32,7 +31,7 @@ contract ProposerMulticall {
         operator = operator_;
     }
 
-    /// @notice All calls or none: one that fails, or uses more gas than it may, reverts the whole batch.
+    /// @notice Executes all calls or none. A call that fails, or exceeds its gas limit, reverts the whole batch.
     function execute(Call[] calldata calls) external {
         if (msg.sender != operator) revert OnlyOperator();
         uint256[] memory gasUsed = new uint256[](calls.length);

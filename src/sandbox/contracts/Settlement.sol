@@ -32,8 +32,8 @@ interface IPermit2 {
     ) external;
 }
 
-/// @notice Settles signed orders against its own inventory. Permit2 proves what the owner signed; that the
-/// recipient then gets at least the witness's minimum is enforced here, and nowhere else.
+/// @notice Settles signed orders from its own inventory. Permit2 verifies the owner's signature. Only this contract enforces
+/// that the recipient gets at least the witness's minimum.
 contract Settlement {
     struct OrderWitness {
         address recipient;
@@ -41,8 +41,8 @@ contract Settlement {
         uint256 minAmountOut;
     }
 
-    /// @param sellAmount what is taken from the owner, at most permit.permitted.amount
-    /// @param buyAmount what the recipient is paid, at least witness.minAmountOut
+    /// @param sellAmount amount taken from the owner, at most permit.permitted.amount
+    /// @param buyAmount amount paid to the recipient, at least witness.minAmountOut
     struct Fill {
         address owner;
         IPermit2.PermitTransferFrom permit;
@@ -86,8 +86,8 @@ contract Settlement {
         _settle(fill);
     }
 
-    /// @notice Settles several orders, all of them or none: whoever reads a successful transaction may rely on
-    /// each order in it having been settled, in this order.
+    /// @notice Settles all of several orders or none. A successful transaction therefore proves that each order was settled,
+    /// in this order.
     function settleBatch(Fill[] calldata fills) external {
         if (msg.sender != operator) revert OnlyOperator();
         for (uint256 i = 0; i < fills.length; i++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.30;
 
-/// @notice Code for an account whose owner trusts the service: whatever the multicall says is done, as often as it
-/// says so. There is no replay guard.
+/// @notice Code for an account whose owner trusts the service. It executes every call of the multicall, and has no replay
+/// guard.
 contract TrustedProposer {
     address public immutable multicall;
 
@@ -12,7 +12,7 @@ contract TrustedProposer {
         multicall = multicall_;
     }
 
-    /// @dev An account with code must accept plain transfers as it did before it had any.
+    /// @dev An account with code must accept plain transfers, as it did without code.
     receive() external payable {}
 
     function onCall(address _target, bytes calldata _data, uint256 _value) external returns (bool) {

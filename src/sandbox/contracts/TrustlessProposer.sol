@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.30;
 
-/// @notice Code for an account that signs every call. It runs as the account (EIP-7702), so the owner whose
-/// signature it asks for is `address(this)`.
+/// @notice Code for an account that signs every call. The code runs as the account (EIP-7702), so the required signer is
+/// `address(this)`.
 contract TrustlessProposer {
     /// @custom:storage-location erc7201:tranched.sandbox.TrustlessProposer
     struct ProposerStorage {
         uint256 nestedNonce;
     }
 
-    /// @dev keccak256(abi.encode(uint256(keccak256("tranched.sandbox.TrustlessProposer")) - 1)) & ~bytes32(uint256(0xff)).
-    /// Any code that the account had before or has later keeps clear of this slot, and so the nonce survives it.
+    /// @dev ERC-7201 slot of the namespace above. Other code of the account, earlier or later, avoids this slot, so the
+    /// nonce survives it.
     bytes32 public constant STORAGE_SLOT =
         keccak256(abi.encode(uint256(keccak256("tranched.sandbox.TrustlessProposer")) - 1)) & ~bytes32(uint256(0xff));
 
@@ -21,16 +21,16 @@ contract TrustlessProposer {
     );
     string private constant NAME = "TrustlessProposer";
     string private constant VERSION = "1";
-    /// @dev Half of the curve's order: a signature above it is the mirror image of one below.
+    /// @dev Half of the curve's order. A signature above it is the mirror image of one below.
     uint256 private constant S_MAX = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0;
 
-    /// @dev What the call instruction itself costs at most: a cold account, a value, an account that did not exist.
+    /// @dev Maximum cost of the call instruction itself: a cold account, a value, and an account that did not exist.
     uint256 private constant CALL_COST_MAX = 40_000;
 
     address public immutable multicall;
     /// @dev Zero if the domain names the account itself.
     address private immutable domainContract;
-    /// @dev Whether a signed gasLimit bounds all of `onCall`, or the call to the target alone.
+    /// @dev Whether a signed gasLimit covers all of `onCall`, or only the call to the target.
     bool private immutable limitsWhole;
 
     error OnlyMulticallOrSelf(address caller);
@@ -41,14 +41,14 @@ contract TrustlessProposer {
     error GasLimitExceeded();
 
     /// @param proposerInDomain whether the EIP-712 verifyingContract is this contract, or the delegated account
-    /// @param limitsWhole_ whether a signed gasLimit bounds all of `onCall`, or the call to the target alone
+    /// @param limitsWhole_ whether a signed gasLimit covers all of `onCall`, or only the call to the target
     constructor(address multicall_, bool proposerInDomain, bool limitsWhole_) {
         multicall = multicall_;
         domainContract = proposerInDomain ? address(this) : address(0);
         limitsWhole = limitsWhole_;
     }
 
-    /// @dev An account with code must accept plain transfers as it did before it had any.
+    /// @dev An account with code must accept plain transfers, as it did without code.
     receive() external payable {}
 
     function nestedNonce() external view returns (uint256) {
@@ -88,14 +88,14 @@ contract TrustlessProposer {
         if (signer != address(this)) revert WrongSigner(signer);
         state.nestedNonce = nonce + 1;
         _forward(_target, callData, _value, limitsWhole ? gasleft() : _guaranteed(gasLimit));
-        // The multicall checks the same, but a call of the account to itself passes no multicall.
+        // The multicall checks this too, but an account's call to itself does not pass through the multicall.
         if (limitsWhole && gasBefore - gasleft() > gasLimit) revert GasLimitExceeded();
         return true;
     }
 
-    /// @dev The limit itself, or an error if the target could not be given that much.
+    /// @dev Returns the limit, or reverts if the target cannot get that much gas.
     function _guaranteed(uint256 gasLimit) private view returns (uint256) {
-        // The EVM hands over at most 63/64 of what is left, and says nothing when that is less than asked for.
+        // The EVM forwards at most 63/64 of the remaining gas, and does not fail when that is less than requested.
         uint256 left = gasleft();
         uint256 available = left < CALL_COST_MAX ? 0 : (left - CALL_COST_MAX) * 63 / 64;
         if (available < gasLimit) revert NotEnoughGas(available, gasLimit);

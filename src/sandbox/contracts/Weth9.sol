@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.30;
 
-/// @notice Wrapped native coin with the interface of WETH9. Etched at a fixed address, so it has neither
-/// constructor nor immutables; every unit is backed by coin that somebody deposited.
+/// @notice Wrapped native coin with the interface of WETH9. It is etched at a fixed address, so it has neither constructor
+/// nor immutables. Deposited coin backs every unit.
 contract Weth9 {
     string public constant name = "Wrapped Ether";
     string public constant symbol = "WETH";
@@ -28,7 +28,7 @@ contract Weth9 {
         depositTo(msg.sender);
     }
 
-    /// @notice Wraps for somebody else, so that a faucet needs one transaction instead of two.
+    /// @notice Wraps coin for another account, so that a faucet needs one transaction instead of two.
     function depositTo(address to) public payable {
         balanceOf[to] += msg.value;
         emit Deposit(to, msg.value);

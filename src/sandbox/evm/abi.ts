@@ -1,6 +1,6 @@
 import { parseAbi } from 'viem'
 
-/** The entries that the sandbox uses, with literal types for viem; a test compares them with the artifacts. */
+/** The ABI entries that the sandbox uses, with literal types for viem. A test compares them with the artifacts. */
 export const settlementAbi = parseAbi([
   'struct TokenPermissions { address token; uint256 amount; }',
   'struct PermitTransferFrom { TokenPermissions permitted; uint256 nonce; uint256 deadline; }',

@@ -18,26 +18,28 @@ type AnvilOptions = {
   readonly log: SandboxLog
 }
 
-/** The fields that make a genesis hash unique. `timestamp` in Unix seconds, `baseFee` in wei. */
+/** Fields that make a genesis hash unique. `timestamp` in Unix seconds, `baseFee` in wei. */
 export type GenesisTerms = {
   readonly gasLimit: number
   readonly baseFee: number
   readonly timestamp: number
 }
 
-/** The dump of a node, a JSON file, and the genesis of its chain, which a node creates anew even when it loads a dump. */
+/**
+ * The dump of a node, a JSON file, and the genesis of its chain. A node creates its own genesis even when it loads a dump.
+ */
 export type ResumedState = { readonly genesis: GenesisTerms; readonly stateFile: string }
 
 const START_MS_MAX = 15_000
-/** Reading the dump of a long run takes time. */
+/** A node needs longer to read the dump of a long run. */
 const RESUME_MS_MAX = 180_000
 const STOP_MS_MAX = 2_000
 const NOT_FOUND_EXIT_CODE = 127
 const ACCOUNTS = 4
 
 /**
- * The node outlives its parent, so a shell runs between them whose standard input is a pipe that only the parent holds. However
- * the parent dies, the pipe closes, `cat` ends, and the shell kills the node.
+ * The node outlives its parent, so a shell runs between them. The shell's standard input is a pipe that only the parent
+ * holds. However the parent dies, the pipe closes, `cat` ends, and the shell kills the node.
  */
 const WATCHDOG = `
 exec 3<&0
@@ -54,7 +56,8 @@ exit $code
 `
 
 /**
- * Starts a local EVM node that cannot outlive this process, and resolves once it listens. `pid` is the node's, not the shell's.
+ * Starts a local EVM node that cannot outlive this process, and resolves once it listens. `pid` is the node's, not the
+ * shell's.
  *
  * @throws {SandboxError} without a binary
  */
@@ -62,14 +65,14 @@ export async function startAnvil(options: AnvilOptions) {
   const bin = options.bin ?? packagedAnvil() ?? 'anvil'
   const child = spawn('sh', ['-c', WATCHDOG, 'sh', bin, ...anvilArguments(options)], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    // Its own process group: Ctrl-C in a terminal must reach only the daemon, which drains first.
+    // A separate process group: Ctrl-C in a terminal must reach only the daemon, which drains first.
     detached: true,
   })
   const exited = new Promise<number | null>((resolve) => {
     child.once('error', () => resolve(null))
     child.once('exit', (code) => resolve(code))
   })
-  // The watchdog may have ended before its pipe is closed.
+  // The watchdog may end before its pipe is closed.
   child.stdin.on('error', () => undefined)
   const stop = stopOnce(child, exited)
   try {
@@ -83,7 +86,7 @@ export async function startAnvil(options: AnvilOptions) {
     })
     return {
       ...started,
-      /** Resolves with the exit code when the node has ended; 128 plus the signal that killed it. */
+      /** Resolves with the exit code when the node has ended; for a signal, 128 plus its number. */
       ended: exited,
       stop: (): Promise<void> => stop(started.pid),
     }
@@ -95,7 +98,7 @@ export async function startAnvil(options: AnvilOptions) {
 
 function anvilArguments(options: AnvilOptions): string[] {
   const { resumed } = options
-  // The daemon recognises a chain by its genesis hash, which does not depend on the accounts: these make it unique.
+  // The daemon identifies a chain by its genesis hash. Accounts do not change the hash, so these two values make it unique.
   const { gasLimit, baseFee } = resumed?.genesis ?? {
     gasLimit: 1_000_000_000 + randomInt(2 ** 30),
     baseFee: 1_000_000_000 + randomInt(2 ** 28),
@@ -103,15 +106,15 @@ function anvilArguments(options: AnvilOptions): string[] {
   return [
     ...['--host', '127.0.0.1', '--port', String(options.port ?? 0)],
     ...['--chain-id', String(options.chainId), '--hardfork', 'prague'],
-    // Fresh accounts, not those whose keys are in every tutorial.
+    // Fresh accounts, because the keys of the default ones are public.
     ...['--accounts', String(ACCOUNTS), '--mnemonic-random', '12'],
     ...['--gas-limit', String(gasLimit), '--base-fee', String(baseFee)],
-    // A resumed node keeps its own genesis beside the loaded one, and dumps both: they must be the same.
+    // A resumed node keeps its own genesis as well as the loaded one, and dumps both, so they must be equal.
     ...(resumed === undefined
       ? []
       : ['--timestamp', String(resumed.genesis.timestamp), '--load-state', resumed.stateFile]),
-    // Transactions are mined at once; blocks carry the wall clock's second, and several may share one. With `--block-time` the
-    // node would keep the states of 1,500 blocks whatever these say: gigabytes in an hour.
+    // The node mines transactions at once. Blocks have the wall clock's second, and several may share one. With
+    // `--block-time` the node would ignore these limits and keep the states of 1,500 blocks: gigabytes in an hour.
     ...['--prune-history', '32', '--transaction-block-keeper', '100000'],
   ]
 }
@@ -200,6 +203,6 @@ function killQuietly(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It ended on its own between the timer and here.
+    // The node ended between the timer and this call.
   }
 }

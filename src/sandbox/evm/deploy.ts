@@ -21,7 +21,7 @@ import { PERMIT2_ADDRESS, permit2Code } from './permit2-code.ts'
 import type { Rpc } from './rpc.ts'
 import { createSender, resumeSender, type Sender, sendOrThrow } from './sender.ts'
 
-/** On every chain. */
+/** The same address on every chain. */
 export const MULTICALL3_ADDRESS: Hex = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 export type Deployment = {
@@ -36,13 +36,13 @@ export type Deployment = {
     readonly quote: string
     readonly address: Hex
   }[]
-  /** Deploys, mints and moves feeds. */
+  /** Deploys contracts, mints tokens and updates feeds. */
   readonly deployer: Sender
   /** The only account that may settle. */
   readonly operator: Sender
 }
 
-/** A deployment as JSON, to resume its chain. */
+/** A deployment as JSON. The sandbox resumes its chain from it. */
 export type DeploymentRecord = ReturnType<typeof recordDeployment>
 
 export function recordDeployment({ deployer, operator, ...rest }: Deployment) {
@@ -103,7 +103,7 @@ export async function richSenders(rpc: Rpc): Promise<readonly [Sender, Sender]> 
   return [createSender(rpc, first), createSender(rpc, second)]
 }
 
-/** An account with so many wei; without a key, a fresh one. */
+/** An account with a balance of `wei`; a fresh one without a key. */
 export async function fundedAccount(
   rpc: Rpc,
   wei: bigint,
@@ -129,7 +129,7 @@ export async function addBalance(rpc: Rpc, address: Hex, wei: bigint): Promise<v
   await setBalance(rpc, address, balance + wei)
 }
 
-/** WETH is the deployer's wrapped coin; every other token is minted. */
+/** The deployer wraps coin for WETH, and mints every other token. */
 export async function fundToken(
   deployer: Sender,
   { token, to, amount }: { token: SandboxToken; to: Hex; amount: bigint },
@@ -152,12 +152,12 @@ async function deployFeeds(
     deploy(deployer, priceFeed, [board, description, decimals, answersZeros])
   const feeds: Deployment['feeds'][number][] = []
   for (const [index, [base, quote]] of FEED_PAIRS.entries()) {
-    // A missing round reverts or answers zeros: every other feed does the latter, as clients must accept both.
+    // For a missing round every other feed answers zeros and the rest revert, because clients must accept both.
     const address = await deployFeed(`${base} / ${quote}`, FEED_DECIMALS, index % 2 === 1)
     feeds.push({ base, quote, address })
   }
   const sequencerFeed = await deployFeed('L2 Sequencer Uptime Status Feed', 0, false)
-  // Up for a day: readers distrust a sequencer that came up within the last hour.
+  // Up for a day, because clients distrust a sequencer that came up within the last hour.
   const upSince = BigInt(Math.floor(Date.now() / 1000) - DAY_SECONDS)
   await sendOrThrow(deployer, 'starting the sequencer feed', {
     to: board,

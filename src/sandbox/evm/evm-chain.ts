@@ -6,17 +6,17 @@ import { blockAt, createRpc, type Rpc } from './rpc.ts'
 
 export type Chain = Awaited<ReturnType<typeof startChain>>
 
-/** `senders`: accounts that the services send from, whose keys are gone with the node that made them. */
+/** `senders`: accounts that the services send from. Their keys were lost with the node that created them. */
 type ResumedChain = ResumedState & { readonly senders: readonly Hex[] }
 
-/** A resumed node knows the state at its last block only, and readers look some blocks back. */
+/** A resumed node has the state of its last block only, and clients read some blocks back. */
 const BLOCKS_RESUMED = 3
 const BLOCK_MS = 1_000
 
-/** Starts a node that mines at an interval; pushes onto `undo` how to end it. */
+/** Starts a node that mines at an interval. Pushes functions that end it onto `undo`. */
 export async function startChain(
   options: Parameters<typeof startAnvil>[0] & {
-    /** Time between blocks without a transaction; 0: none. */
+    /** Time between blocks without a transaction; 0 mines none. */
     readonly blockIntervalMs: number | undefined
     readonly resumed: ResumedChain | undefined
   },
@@ -55,7 +55,7 @@ function endText(code: number | null): string {
   return signal === undefined ? `exit code ${code}` : `killed by ${signal[0]}`
 }
 
-/** Sets the clock, which a resumed node starts at its genesis, and unlocks the services' accounts. */
+/** Sets the clock, which starts at genesis on a resumed node, and unlocks the services' accounts. */
 async function resume(rpc: Rpc, { senders }: ResumedChain): Promise<void> {
   const last = await blockAt(rpc, 'latest')
   // The chain's clock may be ahead of the machine's.
@@ -65,7 +65,7 @@ async function resume(rpc: Rpc, { senders }: ResumedChain): Promise<void> {
   for (let mined = 0; mined < BLOCKS_RESUMED; mined += 1) await rpc.call('evm_mine')
 }
 
-/** The whole chain as the node dumps it: JSON, gzipped. */
+/** The node's dump of the whole chain: JSON, gzipped. */
 export async function dumpChain(rpc: Rpc): Promise<Buffer> {
   const dump = await rpc.call<Hex>('anvil_dumpState')
   return Buffer.from(dump.slice(2), 'hex')

@@ -2,7 +2,7 @@ import { domainSeparator, type Hex } from 'viem'
 import { PERMIT_DOMAIN_NAME } from '../../domain/order/permit.ts'
 import permit2Artifact from '../artifacts/permit2.json' with { type: 'json' }
 
-/** On every chain. */
+/** The same address on every chain. */
 export const PERMIT2_ADDRESS: Hex = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
 
 export function permit2DomainSeparator(chainId: number): Hex {
@@ -11,8 +11,8 @@ export function permit2DomainSeparator(chainId: number): Hex {
 }
 
 /**
- * Runtime code of the real Permit2 with its two immutables (chain id and domain separator) set for the chain: the published
- * code was built for another.
+ * Runtime code of the real Permit2 with its two immutables (chain id and domain separator) set for the chain. The published
+ * code has the values of another chain.
  */
 export function permit2Code(chainId: number): Hex {
   const code = Buffer.from(permit2Artifact.deployedBytecode.slice(2), 'hex')

@@ -5,8 +5,8 @@ import { type Hex, hexToBytes, keccak256 } from 'viem'
 export type Parity = 0 | 1
 
 /**
- * Lower-case address of the signer; undefined for an invalid signature. `compact`: r and s, 64 bytes. The native curve, because
- * a service recovers a signer for every request, and portable code takes 4 ms each.
+ * Lower-case address of the signer; undefined for an invalid signature. `compact`: r and s, 64 bytes. Uses the native curve,
+ * because a service recovers a signer for every request, and portable code takes 4 ms each.
  */
 export function recoverAddress(digest: Hex, compact: Uint8Array, parity: Parity): Hex | undefined {
   try {

@@ -16,7 +16,7 @@ export class RpcError extends Error {
 
 type RpcAnswer = { result?: unknown; error?: { code: number; message: string } }
 
-/** JSON-RPC to a local node over at most eight kept-alive connections: no retries, no caching, no waiting. */
+/** JSON-RPC client for a local node over at most eight kept-alive connections, without retries, caching or waiting. */
 export function createRpc(url: string) {
   const pool = new Pool(url, { connections: 8 })
   let nextId = 1

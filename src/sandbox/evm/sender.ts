@@ -14,7 +14,9 @@ export type Receipt = {
 
 type RpcAuthorization = ReturnType<typeof rpcAuthorization>
 
-/** A signed EIP-7702 authorization as nodes accept it: quantities without the leading zeros that r and s may have. */
+/**
+ * A signed EIP-7702 authorization in the form that nodes accept: quantities without the leading zeros that r and s may have.
+ */
 export function rpcAuthorization(
   signed: Pick<SignedAuthorization, 'address' | 'chainId' | 'nonce' | 'r' | 's' | 'yParity'>,
 ) {
@@ -46,9 +48,11 @@ const EAGER_POLLS = 3
 const POLL_MS = 2
 
 /**
- * Sends transactions of an unlocked account of the node, one in flight at a time: of several, anvil's pool loses some, and the
- * rest wait behind the gap for ever. Nonces are counted here, so nothing else may send from this account; after a send without
- * an answer the nonce is read from the node.
+ * Sends transactions from an unlocked account of the node, one in flight at a time. Of several at once, anvil's pool loses
+ * some, and the rest wait behind the gap for ever.
+ *
+ * The sender counts nonces itself, so nothing else may send from this account. After a send without an answer it reads the
+ * nonce from the node.
  */
 export function createSender(rpc: Rpc, address: Hex, firstNonce = 0) {
   let tail: Promise<unknown> = Promise.resolve()
@@ -79,7 +83,7 @@ export function createSender(rpc: Rpc, address: Hex, firstNonce = 0) {
   }
   return {
     address,
-    /** Resolves with the receipt, also of a transaction that reverted. */
+    /** Resolves with the receipt, even of a transaction that reverted. */
     send(transaction: SentTransaction): Promise<Receipt> {
       const sent = tail.then(() => sendNow(transaction))
       tail = sent.catch(() => undefined)
@@ -92,12 +96,12 @@ export async function resumeSender(rpc: Rpc, address: Hex): Promise<Sender> {
   return createSender(rpc, address, await nextNonce(rpc, address))
 }
 
-/** The account's next nonce, pending transactions counted. */
+/** The account's next nonce, including pending transactions. */
 export async function nextNonce(rpc: Rpc, address: Hex): Promise<number> {
   return Number(await rpc.call<Hex>('eth_getTransactionCount', [address, 'pending']))
 }
 
-/** Polls until the receipt exists; throws after ten seconds. */
+/** Polls until the receipt exists. Throws after ten seconds. */
 async function waitForReceipt(rpc: Rpc, hash: Hex): Promise<Receipt> {
   const giveUpAt = Date.now() + RECEIPT_MS_MAX
   for (let poll = 0; ; poll += 1) {
@@ -108,7 +112,7 @@ async function waitForReceipt(rpc: Rpc, hash: Hex): Promise<Receipt> {
   }
 }
 
-/** Throws if the transaction reverts: for steps that fail only if the sandbox is broken. */
+/** Throws if the transaction reverts. For steps that fail only if the sandbox is broken. */
 export async function sendOrThrow(
   sender: Sender,
   what: string,

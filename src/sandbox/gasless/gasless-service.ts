@@ -20,11 +20,11 @@ type GaslessParts = {
   readonly faults: Faults
   readonly log: SandboxLog
   readonly during: During
-  /** Of the service that this one resumes. */
+  /** State of the service to resume. */
   readonly former: OrderStoreState | undefined
 }
 
-/** Starts the REST service and its settlement worker; pushes onto `undo` how to end each part. */
+/** Starts the REST service and its settlement worker. Pushes a function that ends each part onto `undo`. */
 export async function startGasless(
   options: SandboxOptions,
   deps: GaslessParts,

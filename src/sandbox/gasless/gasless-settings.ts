@@ -10,9 +10,9 @@ export function gaslessSettings(options: SandboxOptions) {
   return {
     lifetimeSeconds: options.quoteLifetimeSeconds ?? 60,
     feeBps: options.feeBps ?? 5,
-    /** Whether `typedData.types` lists EIP712Domain too. */
+    /** Whether `typedData.types` also lists EIP712Domain. */
     listDomainType: options.listDomainType ?? true,
-    /** `logoURI` of every token, `{symbol}` replaced. */
+    /** `logoURI` of every token; the service replaces `{symbol}`. */
     logoURI: options.logoURI,
     rateLimits: {
       tokens: RATE_LIMIT,
@@ -24,9 +24,9 @@ export function gaslessSettings(options: SandboxOptions) {
     rateLimitReset: options.rateLimitReset ?? 'epoch',
     /** Words on the wire for the two preferences. */
     routingWords: { preferOwn: 'preferOwn', onlyOwn: 'onlyOwn', ...options.routingWords },
-    /** Orders in one transaction at most. */
+    /** Maximum orders in one transaction. */
     ordersPerTransaction: 8,
-    /** Whether one transaction may hold several orders of one owner. */
+    /** Whether one transaction may settle several orders of one owner. */
     sameOwnerInTransaction: true,
     ...options.settlement,
   }

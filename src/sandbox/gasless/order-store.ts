@@ -4,7 +4,7 @@ import type { WireOrder } from '../../venues/swap/client/gasless-wire.ts'
 import type { OrderFault } from '../faults.ts'
 import type { Quote } from './quotes.ts'
 
-/** An accepted order. Everything but the last block is fixed at acceptance. */
+/** An accepted order. The last block of fields changes; the rest is fixed at acceptance. */
 export type Order = {
   readonly id: string
   readonly clientOrderId: string | undefined
@@ -20,19 +20,19 @@ export type Order = {
   error: { code: string; message: string } | undefined
 }
 
-/** A snapshot, from which another book can resume. */
+/** A snapshot that another store can resume from. */
 export type OrderStoreState = {
   readonly quotes: readonly Quote[]
   readonly orders: readonly Order[]
 }
 
-/** For this long an expired quote is answered as expired, not as unknown. */
+/** For this long an expired quote is reported as expired, not as unknown. */
 const QUOTE_KEPT_SECONDS = 600
 const QUOTES_MAX = 200_000
 
 export type OrderStore = ReturnType<typeof createOrderStore>
 
-/** Quotes and orders of one service. Orders are kept for ever, quotes until they cannot be used. */
+/** Quotes and orders of one service. Keeps all orders, and quotes until they cannot be used. */
 export function createOrderStore(former: OrderStoreState = { quotes: [], orders: [] }) {
   const quotes = new Map<string, Quote>()
   const orders = new Map<string, Order>()
@@ -50,7 +50,7 @@ export function createOrderStore(former: OrderStoreState = { quotes: [], orders:
   return {
     addQuote(quote: Quote): void {
       quotes.set(quote.id, quote)
-      // Only a flooding client reaches the bound.
+      // Only a flooding client reaches this bound.
       const [oldest] = quotes.size > QUOTES_MAX ? quotes.keys() : []
       if (oldest !== undefined) quotes.delete(oldest)
     },
@@ -78,7 +78,7 @@ export function createOrderStore(former: OrderStoreState = { quotes: [], orders:
       return order
     },
     all: (): Iterable<Order> => orders.values(),
-    /** Forgets quotes that expired a while ago and were never ordered. */
+    /** Removes quotes that expired some time ago and were never ordered. */
     sweep(nowMs: number): void {
       const keptFrom = nowMs / 1000 - QUOTE_KEPT_SECONDS
       for (const [id, quote] of quotes) if (quote.validTo < keptFrom) quotes.delete(id)
@@ -90,8 +90,8 @@ export function createOrderStore(former: OrderStoreState = { quotes: [], orders:
 const FOREIGN_TX_HASH: Hex = `0x${'f0'.repeat(32)}`
 
 /**
- * The order as the REST interface shows it; undefined while a fault hides it. A filled order has the executed amounts and the
- * hash, a failed one the error and the hash of a reverted transaction, an expired one the error.
+ * The order as the REST interface shows it; undefined while a fault hides it. A filled order has the executed amounts and
+ * the hash. A failed order has the error and the hash of a reverted transaction. An expired order has the error.
  */
 export function wireOrderOf(order: Order, nowMs: number): WireOrder | undefined {
   const { quote } = order
@@ -139,7 +139,7 @@ function distorted(order: WireOrder, fault: OrderFault, ageMs: number): WireOrde
 
 export type OrderRecord = ReturnType<typeof recordOf>
 
-/** The order on the admin port: the truth, whatever faults do to the REST interface. */
+/** The true order, for the admin port, regardless of faults in the REST interface. */
 export function recordOf(order: Order) {
   const { quote } = order
   return {

@@ -32,7 +32,7 @@ const DOMAIN_TYPES = {
   ],
 }
 
-/** EIP-712 payload of a permit; uint256 fields are decimal text, the chain id is a JSON number. */
+/** EIP-712 payload of a permit. uint256 fields are decimal text; the chain id is a JSON number. */
 export function typedDataOf(permit: OrderPermit, options: { listDomainType: boolean }): TypedData {
   return {
     domain: {
@@ -65,7 +65,7 @@ const TOKEN_PERMISSIONS_HASH = typeHash(TOKEN_PERMISSIONS)
 const ORDER_WITNESS_HASH = typeHash(ORDER_WITNESS)
 
 /**
- * EIP-712 digest of an honest permit with the type hashes computed once: a tenth of the time of viem's, and every order costs
+ * EIP-712 digest of an honest permit. It computes the type hashes once and takes a tenth of viem's time; every order needs
  * one. A test compares the two.
  */
 export function createPermitDigest(chainId: number): (permit: OrderPermit) => Hex {
@@ -99,8 +99,8 @@ const COMPACT_BYTES = 64
 const FULL_BYTES = 65
 
 /**
- * Lower-case address of the signer; undefined for an invalid signature. Accepts the forms that Permit2 accepts: 65 bytes with v
- * 27 or 28, and 64 bytes with the parity in the top bit of s (ERC-2098).
+ * Lower-case address of the signer; undefined for an invalid signature. Accepts the forms that Permit2 accepts: 65 bytes
+ * with v 27 or 28, and 64 bytes with the parity in the top bit of s (ERC-2098).
  */
 export function recoverSigner(digest: Hex, signature: Hex): Hex | undefined {
   if (signature.length % 2 !== 0) return undefined

@@ -15,7 +15,7 @@ import { type OrderPermit, type TypedData, typedDataOf } from './permit.ts'
 import { bestRoute, type Preference, type Route } from './routing.ts'
 import { tamper } from './tampering.ts'
 
-/** A quote as the service keeps it. Amounts are base units, `validTo` Unix seconds. */
+/** A quote as the service stores it. Amounts are base units, `validTo` is Unix seconds. */
 export type Quote = {
   readonly id: string
   /** Lower case. */
@@ -29,7 +29,7 @@ export type Quote = {
   readonly validTo: number
   /** The permit that the owner must sign, tampered with or not. */
   readonly permit: OrderPermit
-  /** Set only for a tampered quote: then the digest comes from this, and settlement is theft. */
+  /** Set only for a tampered quote. The digest is then computed from this, and the settlement is dishonest. */
   readonly tamperedTypedData: TypedData | undefined
 }
 
@@ -48,10 +48,10 @@ type Wanted = {
 }
 
 /**
- * Prices a well-formed request for served tokens; text says why it cannot be priced.
+ * Prices a well-formed request for served tokens. Returns text with the reason if it cannot.
  *
- * The fee is a share of the sold amount, and part of `sellAmount`. Exact input: `sellAmount` is the requested amount and
- * slippage lowers `minBuyAmount`. Exact output: `buyAmount` and `minBuyAmount` are the requested amount and slippage raises
+ * The fee is a share of the sold amount, and part of `sellAmount`. Exact input: `sellAmount` is the requested amount, and
+ * slippage lowers `minBuyAmount`. Exact output: `buyAmount` and `minBuyAmount` are the requested amount, and slippage raises
  * `sellAmount`, the most that may be taken.
  */
 export function createQuote(
@@ -119,7 +119,7 @@ export function createQuote(
   return { quote, response }
 }
 
-/** The route that the market offers for a quote now; undefined if it is worse than promised. */
+/** The market's current route for a quote; undefined if it is worse than promised. */
 export function executionOf(market: Market, quote: Quote, feeBps: number): Route | undefined {
   const { pair, preference, kind } = quote
   const fee = BigInt(feeBps)
@@ -157,7 +157,7 @@ function price(
   return { sellAmount, buyAmount, minBuyAmount: buyAmount, feeAmount: expected - route.sellAmount }
 }
 
-/** Twice the market's price, and consistent in itself. */
+/** Doubles the price against the customer and keeps the amounts consistent. */
 function badlyPriced(amounts: Amounts, kind: Quote['kind']): Amounts {
   if (kind === 'buy') return { ...amounts, sellAmount: amounts.sellAmount * 2n }
   const { buyAmount, minBuyAmount } = amounts

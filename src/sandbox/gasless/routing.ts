@@ -1,9 +1,9 @@
 import type { Liquidity, Market, Pair } from '../market/market.ts'
 
-/** What a caller asks for, in the sandbox's own words. */
+/** The requested routing, in the sandbox's own words. */
 export type Preference = 'auto' | 'preferOwn' | 'onlyOwn'
 
-/** Two sides of one trade, and how much of it the own pool takes. */
+/** Both sides of a trade, and the own pool's part of each. */
 export type Route = {
   readonly sellAmount: bigint
   readonly buyAmount: bigint
@@ -11,9 +11,9 @@ export type Route = {
   readonly ownBuyAmount: bigint
 }
 
-/** Splits are tried in eighths. */
+/** Routes split an amount between the venues in eighths. */
 const SPLITS = 8
-/** `preferOwn` takes the own pool when it is at most this much worse than the best route. */
+/** `preferOwn` chooses the own pool if it is at most this much worse than the best route, in basis points. */
 const COMPETITIVE_BPS = 10n
 const BPS = 10_000n
 
@@ -48,7 +48,7 @@ export function bestRoute(
   return isCompetitive ? own : best
 }
 
-/** The route whose exact side takes `ownAmount` from the own pool. */
+/** The route that takes `ownAmount` of the exact side from the own pool. */
 function routeWith(
   market: Market,
   pair: Pair,

@@ -29,7 +29,7 @@ type GaslessDeps = {
   readonly market: Market
   readonly store: OrderStore
   readonly faults: Faults
-  /** Hands an accepted order to the settlement. */
+  /** Passes an accepted order to the settlement worker. */
   readonly onAccepted: (order: Order) => void
 }
 
@@ -49,12 +49,12 @@ const STATUS: Readonly<Record<WireErrorResponse['error']['code'], number>> = {
 type Call = {
   readonly request: IncomingMessage
   readonly url: URL
-  /** The order id as sent; empty elsewhere. */
+  /** The order id as sent; empty on other routes. */
   readonly id: string
 }
 type Handler = (call: Call) => Reply | Promise<Reply>
 
-/** Request handler of the REST interface, with every rule, limit and fault in it. */
+/** Request handler of the REST interface, with its rules, limits and faults. */
 export function createGaslessService(
   settings: GaslessSettings,
   deps: GaslessDeps,
@@ -90,7 +90,7 @@ export function createGaslessService(
 const POLL = 'GET /orders/'
 const NO_ROUTE = errorReply('NOT_FOUND', 'no such route')
 
-/** The service's error envelope with the status that belongs to the code. */
+/** The service's error envelope, with the status for the code. */
 function errorReply(code: WireErrorResponse['error']['code'], message: string): Reply {
   const body: WireErrorResponse = { error: { code, message } }
   return { status: STATUS[code], body }
@@ -159,7 +159,7 @@ function quoteHandler(settings: GaslessSettings, deps: GaslessDeps): Handler {
   })
 }
 
-/** Text says why the tokens cannot be traded. */
+/** Returns text with the reason if the tokens cannot be traded. */
 function createPairFinder(deps: GaslessDeps): (request: WireQuoteRequest) => Pair | string {
   const tokens = new Map(
     deps.deployment.tokens.map((token) => [token.address.toLowerCase(), token]),
@@ -176,7 +176,10 @@ function createPairFinder(deps: GaslessDeps): (request: WireQuoteRequest) => Pai
   }
 }
 
-/** `POST /orders`: checks the signature, then the idempotency key, then age and use of the quote, so that a late replay finds its order. */
+/**
+ * `POST /orders`. Checks the signature, then the idempotency key, then age and use of the quote, so that a late replay finds
+ * its order.
+ */
 function submitHandler(deps: GaslessDeps): Handler {
   const digestOf = createPermitDigest(GASLESS_CHAIN_ID)
   const isSigned = ({ tamperedTypedData, permit, owner }: Quote, signature: Hex): boolean => {
@@ -228,7 +231,7 @@ function decode(part: string): string | undefined {
   try {
     return decodeURIComponent(part)
   } catch {
-    // A stray percent sign.
+    // The path has a stray percent sign.
     return undefined
   }
 }
@@ -239,7 +242,7 @@ const PROBLEMS: Readonly<Record<BodyProblem, string>> = {
   malformed: 'the body is not well-formed JSON',
 }
 
-/** Answers a body that the schema refuses. */
+/** Handles a JSON body; answers 400 if it cannot be read or the schema refuses it. */
 function posted<Body>(schema: ZodType<Body>, handle: (body: Body) => Reply): Handler {
   return async ({ request }) => {
     const read = await readJson(request, BODY_BYTES_MAX)

@@ -40,7 +40,7 @@ export function createSettlementWorker(
       gas: GAS_PER_ORDER * BigInt(fills.length) + GAS_PER_ORDER,
     })
     if (receipt.status !== '0x1' && fills.length > 1) {
-      // One bad order reverts all: each is tried alone.
+      // One bad order reverts the whole batch, so each order is retried alone.
       for (const fill of fills) await settleTogether([fill])
       return
     }
@@ -73,7 +73,7 @@ export function createSettlementWorker(
       else waiting.add(order)
       if (ready.length > 0) start()
     },
-    /** Retries orders that wait for a better price or a late fill, and expires others. */
+    /** Retries orders that wait for a better price or a late fill, and expires orders past their deadline. */
     tick(nowMs: number): void {
       for (const order of waiting) {
         if (expire(order, nowMs)) waiting.delete(order)
@@ -92,7 +92,7 @@ export function createSettlementWorker(
   }
 }
 
-/** Takes the oldest orders, where so configured at most one of each owner. */
+/** Takes the oldest orders. Unless `sameOwnerInTransaction` is set, it stops before the second order of an owner. */
 function takeBatch(ready: Order[], settings: GaslessSettings): Order[] {
   const batch: Order[] = []
   const owners = new Set<Hex>()
@@ -100,7 +100,7 @@ function takeBatch(ready: Order[], settings: GaslessSettings): Order[] {
     const [next] = ready
     if (next === undefined) break
     if (owners.has(next.quote.owner) && !settings.sameOwnerInTransaction) break
-    // An order that is meant to revert goes alone.
+    // An order that must revert is sent alone.
     if (batch.length > 0 && mustRevert(next)) break
     ready.shift()
     batch.push(next)
@@ -126,7 +126,7 @@ function plannedExecution(order: Order, market: Market, feeBps: number): Route |
   const taken = { sellAmount: permit.amount, ownSellAmount: 0n, ownBuyAmount: 0n }
   if (mustRevert(order)) return { ...taken, buyAmount: 0n }
   if (tamperedTypedData === undefined) return executionOf(market, order.quote, feeBps)
-  // A tampered quote is settled dishonestly: all that the permit allows for the least that it asks.
+  // A tampered quote is settled dishonestly: the most that the permit allows, for the least that it requires.
   return { ...taken, buyAmount: permit.minAmountOut }
 }
 

@@ -2,12 +2,12 @@ import type { Hex } from 'viem'
 import type { Tampering } from '../faults.ts'
 import { type OrderPermit, type TypedData, typedDataOf } from './permit.ts'
 
-/** Recipient of stolen funds; nobody holds its key. */
+/** Recipient of stolen funds. No key for this address exists. */
 export const THIEF: Hex = '0x000000000000000000000000000000000badf00d'
 
 const LONG_SECONDS = 365 * 86_400
 
-/** The permit and its typed data after each tampering in turn. */
+/** Applies each tampering in turn to the permit and its typed data. */
 export function tamper(
   permit: OrderPermit,
   typedData: TypedData,
@@ -34,7 +34,7 @@ const CHANGES: Readonly<Record<Tampering, (permit: OrderPermit) => Partial<Order
   longDeadline: ({ deadline }) => ({ deadline: deadline + LONG_SECONDS }),
   otherVerifyingContract: () => ({ permit2: THIEF }),
   otherChainId: () => ({ chainId: 1 }),
-  // Of the typed data, and of the amounts.
+  // These two change the typed data and the amounts, not the permit.
   extraTypeField: () => ({}),
   badPrice: () => ({}),
 }

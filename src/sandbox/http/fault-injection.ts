@@ -6,11 +6,13 @@ import type { Answer, Reply } from './json-server.ts'
 export type FaultReplies = {
   rateLimited(retryAfterSeconds: number): Reply
   internal(): Reply
-  /** A reply to another request, as of a proxy in between. */
+  /** The reply to another request, as a faulty proxy might send. */
   stray(): Reply
 }
 
-/** Answers a request under its faults. Those before processing win over those after it; delays and a wrong clock always apply. */
+/**
+ * Answers a request with its faults. A fault before processing replaces one after it. Delays and wrong dates always apply.
+ */
 export async function answerWithFaults(
   faults: readonly RequestFault[],
   replies: FaultReplies,

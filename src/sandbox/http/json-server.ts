@@ -8,24 +8,24 @@ import {
 import type { AddressInfo } from 'node:net'
 import type { SandboxLog } from '../log.ts'
 
-/** An answer; a body of undefined sends none. */
+/** An answer. With an undefined body, none is sent. */
 export type Reply = {
   readonly status: number
   readonly body: unknown
   readonly headers?: OutgoingHttpHeaders
 }
 
-/** `drop` cuts the connection. */
+/** `drop` closes the connection without an answer. */
 export type Answer = Reply | 'drop'
 
 const REQUEST_MS_MAX = 30_000
 
 type JsonServerOptions = {
-  /** For the log. */
+  /** Name in the log. */
   readonly name: string
   readonly port: number
   readonly handle: (request: IncomingMessage) => Promise<Answer>
-  /** The answer when `handle` throws, which is a bug and logged. */
+  /** The answer when `handle` throws. That is a bug, and the server logs it. */
   readonly onCrash: () => Reply
   readonly log: SandboxLog
 }
@@ -44,7 +44,7 @@ export async function startJsonServer({ name, port, handle, onCrash, log }: Json
         else write(request, response, answer)
       })
   })
-  // A connection that cannot be accepted does not end the server.
+  // A connection that cannot be accepted must not end the server.
   server.on('error', () => undefined)
   const listen = async (at: number): Promise<void> => {
     server.listen(at, '127.0.0.1')
@@ -65,13 +65,13 @@ export async function startJsonServer({ name, port, handle, onCrash, log }: Json
     )
   return {
     url,
-    /** Cuts all connections and refuses new ones for so long. */
+    /** Closes all connections and refuses new ones for `ms` milliseconds. */
     async outage(ms: number): Promise<void> {
       await close()
       clearTimeout(back)
       back = setTimeout(comeBack, ms)
     },
-    /** Stops listening and cuts open connections. */
+    /** Stops listening and closes open connections. */
     async stop(): Promise<void> {
       clearTimeout(back)
       await close()
@@ -86,7 +86,7 @@ function write(request: IncomingMessage, response: ServerResponse, reply: Reply)
     'content-length': Buffer.byteLength(text),
     ...reply.headers,
   }
-  // The rest of an oversized body is not read.
+  // The server does not read the rest of an oversized body.
   if (request.isPaused()) headers.connection = 'close'
   response.writeHead(reply.status, headers)
   response.end(text)
@@ -95,7 +95,7 @@ function write(request: IncomingMessage, response: ServerResponse, reply: Reply)
 /** Why a request body cannot be used. */
 export type BodyProblem = 'notJson' | 'tooLarge' | 'malformed'
 
-/** Reads a JSON body of at most `bytesMax`. Rejects if the client goes away. */
+/** Reads a JSON body of at most `bytesMax`. Rejects if the client disconnects. */
 export async function readJson(
   request: IncomingMessage,
   bytesMax: number,

@@ -1,14 +1,14 @@
 export type RateLimit = { readonly limit: number; readonly windowMs: number }
 
-/** `x-ratelimit-reset` in milliseconds: since 1970, or from now. */
+/** Meaning of `x-ratelimit-reset`, in milliseconds: since 1970 (`epoch`) or from now (`duration`). */
 export type ResetStyle = 'epoch' | 'duration'
 
-/** Fixed windows that begin with the first request after the last one ended. */
+/** Fixed windows. Each starts with the first request after the previous one ended. */
 export function createRateLimiter(rate: RateLimit, style: ResetStyle) {
   let windowEndsMs = 0
   let used = 0
   return (nowMs: number) => {
-    // A clock set back by more than a window must not lock the route.
+    // After the clock is set back by more than a window, the route must not stay locked.
     if (nowMs >= windowEndsMs || nowMs < windowEndsMs - rate.windowMs) {
       windowEndsMs = nowMs + rate.windowMs
       used = 0

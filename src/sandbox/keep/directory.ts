@@ -17,24 +17,24 @@ import {
 } from './keeper.ts'
 
 /**
- * A kept sandbox is a directory: `kept.json` with everything but the chains, and one file per chain, whose name is never reused.
- * `kept.json` names both files with their digests and is replaced last, so that a killed sandbox leaves a whole snapshot, the
- * old or the new one.
+ * A kept sandbox is a directory: `kept.json` has everything but the chains, and each chain has one file, whose name is never
+ * reused. `kept.json` names both files with their digests and is replaced last. So a killed sandbox leaves a complete
+ * snapshot, the old or the new one.
  */
 const KEPT = 'kept.json'
 const FORMAT = 1
-/** This module's files, finished or not. */
+/** Files that this module writes, finished or not. */
 const OWN = /^(?:(?:base|aggregator)-[0-9a-f]{16}\.json(?:\.gz)?|kept\.json\.[0-9a-f]+\.tmp)$/
 
 type Named = { readonly name: string; readonly sha256: string }
-/** First line of `kept.json`; the second is the state. */
+/** First line of `kept.json`. The second line is the state. */
 type Head = {
   readonly format: number
   readonly sha256: string
   readonly chains: OfChains<Named>
 }
 
-/** The directory holds no sandbox that these settings can resume. */
+/** The error for a directory without a sandbox that these settings can resume. */
 function refused(file: string, why: string, remedy = ''): SandboxError {
   return new SandboxError(
     `${file} ${why}; ${remedy}give another place to --keep, or --force to begin a new sandbox in place of it`,
@@ -42,7 +42,8 @@ function refused(file: string, why: string, remedy = ''): SandboxError {
 }
 
 /**
- * Opens a directory to keep a sandbox in, creating it if need be. The caller holds its lock. `isNew` replaces the kept sandbox.
+ * Opens a directory that keeps a sandbox, and creates it if it is missing. The caller holds its lock. `isNew` replaces the
+ * kept sandbox.
  *
  * @throws {SandboxError} if the kept sandbox is damaged, of another version, or bound to other terms
  */
@@ -86,7 +87,7 @@ function headOf(line: string): Head | undefined {
     const isHead = typeof head?.format === 'number' && typeof head.sha256 === 'string'
     return isHead ? (head as Head) : undefined
   } catch {
-    // Some other file has this name.
+    // Not a file of a kept sandbox.
     return undefined
   }
 }
@@ -104,7 +105,7 @@ function nameOf(term: keyof BoundTerms): string {
   return term === 'participants' ? 'aggregator.traffic.participants' : `aggregator.${term}`
 }
 
-/** Nodes load plain JSON. The next snapshot removes the unpacked files. */
+/** Unpacks the chains, because nodes load plain JSON. The next snapshot removes the unpacked files. */
 async function unpack(dir: string, { head, state }: Found): Promise<Resumed> {
   await tidy(dir, head)
   const stateFiles = await forChains(async (chain) => {
@@ -137,7 +138,7 @@ async function forChains<Value>(
   return { base, aggregator }
 }
 
-/** Removes the files of older or unfinished snapshots. */
+/** Removes files of older or unfinished snapshots. */
 async function tidy(dir: string, { chains }: Head): Promise<void> {
   const needed = [chains.base.name, chains.aggregator.name]
   const stale = (await readdir(dir)).filter((name) => OWN.test(name) && !needed.includes(name))

@@ -1,9 +1,9 @@
-/** Runs work while no snapshot is being taken. Work must not wait for other work inside. */
+/** Runs work while no snapshot is being taken. Work must not wait for other gated work. */
 export type During = <T>(work: () => Promise<T>) => Promise<T>
 
 export type Gate = ReturnType<typeof createGate>
 
-/** Lets work run in parallel, or a snapshot alone, so that it never sees half a change of a service and its chain. */
+/** Runs work in parallel, or a snapshot alone. So a snapshot never contains half a change of a service and its chain. */
 export function createGate() {
   const underWay = new Set<Promise<unknown>>()
   let shut: Promise<unknown> | undefined
@@ -18,7 +18,7 @@ export function createGate() {
         underWay.delete(run)
       }
     },
-    /** Waits for current work, and holds up new work until `task` is done. */
+    /** Waits for current work, and delays new work until `task` is done. */
     async alone<T>(task: () => Promise<T>): Promise<T> {
       while (shut !== undefined) await shut
       const run = Promise.allSettled(underWay).then(task)

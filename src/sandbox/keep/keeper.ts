@@ -10,7 +10,7 @@ import type { Gate } from './gate.ts'
 
 export type OfChains<Value> = { readonly base: Value; readonly aggregator: Value }
 
-/** Where the parts listen; URLs end without a slash. */
+/** URLs of the parts, without a trailing slash. */
 export type SandboxUrls = {
   readonly rpcUrl: string
   readonly gaslessUrl: string
@@ -19,7 +19,7 @@ export type SandboxUrls = {
   readonly aggregatorUrl: string
 }
 
-/** Everything of a sandbox but its chains. */
+/** State of a sandbox, except for its chains. */
 export type SandboxState = {
   readonly urls: SandboxUrls
   readonly genesis: OfChains<GenesisTerms>
@@ -34,7 +34,7 @@ export type SandboxState = {
 /** An earlier sandbox, and the file with each chain's dump. */
 export type Resumed = { readonly state: SandboxState; readonly stateFiles: OfChains<string> }
 
-/** A sandbox at one moment: its state as text, and the dumps of its chains, gzipped. */
+/** A sandbox at one moment: its state as text, and the gzipped dumps of its chains. */
 export type Snapshot = { readonly state: string; readonly dumps: OfChains<Buffer> }
 
 export type Keep = {
@@ -42,16 +42,16 @@ export type Keep = {
   readonly former: Resumed | undefined
   /** Replaces the last snapshot atomically. */
   write(snapshot: Snapshot): Promise<void>
-  /** Reports, in one line, that a snapshot failed while the sandbox runs on. */
+  /** Reports, in one line, a failed snapshot; the sandbox continues. */
   report(line: string): void
 }
 
-/** A killed sandbox loses no more than this, unless snapshots take long. */
+/** A killed sandbox loses at most this, unless snapshots take long. */
 const EVERY_MS = 1_000
-/** A snapshot stops the services; the pause after it is so many times as long. */
+/** A snapshot stops the services. The pause after it is this many times as long. */
 const PAUSE_OF_LAST = 20
 
-/** Takes snapshots at intervals, and a last one. */
+/** Takes snapshots at intervals, and a last one when it stops. */
 export function createKeeper(
   keep: Keep | undefined,
   { gate, chains }: { readonly gate: Gate; readonly chains: OfChains<Chain> },
@@ -62,7 +62,7 @@ export function createKeeper(
   let stopped = false
   const snapshotOf = (stateNow: () => SandboxState): Promise<Snapshot> =>
     gate.alone(async () => {
-      // Before the chains: the services can find what the chains have more, but not the other way round.
+      // The state comes before the chains: services can find what a chain has in addition, but not the reverse.
       const state = encode(stateNow())
       const [base, aggregator] = await Promise.all([
         dumpChain(chains.base.rpc),
@@ -88,7 +88,7 @@ export function createKeeper(
     scheduleNext(beganAtMs)
   }
   return {
-    /** Takes the first snapshot; rejects if it cannot be written. */
+    /** Takes the first snapshot. Rejects if it cannot be written. */
     async begin(stateNow: () => SandboxState): Promise<void> {
       if (keep === undefined) return
       const beganAtMs = performance.now()
@@ -96,7 +96,7 @@ export function createKeeper(
       take = async () => keep.write(await snapshotOf(stateNow))
       scheduleNext(beganAtMs)
     },
-    /** Called when the services have stopped and the chains have not. */
+    /** Call after the services have stopped and before the chains stop. */
     async stop(): Promise<void> {
       stopped = true
       clearTimeout(timer)
@@ -115,7 +115,7 @@ export function encode(value: unknown): string {
   )
 }
 
-/** The value that `encode` was given, without undefined fields. Throws SyntaxError. */
+/** Reverses `encode`, without undefined fields. Throws SyntaxError. */
 export function decode(text: string): unknown {
   return JSON.parse(text, (_, field: unknown) => {
     const digits = isMap(field) ? field[BIG] : undefined

@@ -5,7 +5,7 @@ import { sendOrThrow } from '../evm/sender.ts'
 import { FEED_DECIMALS } from '../tokens.ts'
 import type { Market } from './market.ts'
 
-/** A feed takes 620,000 when it archives its rounds, which all feeds may do at once, and otherwise 21,000. */
+/** A feed uses 620,000 gas when it archives its rounds, which may happen to all feeds at once, and otherwise 21,000. */
 const FEED_GAS_MAX = 1_000_000n
 
 /** Writes the market's prices to every feed on the chain, in one transaction. */
@@ -20,7 +20,7 @@ export async function pushFeeds(
   await sendOrThrow(deployer, 'pushing the feeds', { to, gas, data })
 }
 
-/** One round of one feed with any answer and any times, in Unix seconds. */
+/** Adds one round to one feed, with any answer and any times, in Unix seconds. */
 export async function setFeed(
   { deployer, feedBoard: to }: Deployment,
   round: { feed: Hex; answer: bigint; startedAt: bigint; updatedAt: bigint },
@@ -30,7 +30,7 @@ export async function setFeed(
   await sendOrThrow(deployer, 'setting a feed', { to, data })
 }
 
-/** A new phase of one feed, which has no answer before its next round. */
+/** Starts a new phase of one feed. It has no answer until its next round. */
 export async function beginPhase(
   { deployer, feedBoard: to }: Deployment,
   feed: Hex,

@@ -6,22 +6,22 @@ export type Liquidity = 'own' | 'external'
 export type MarketSettings = Readonly<typeof MARKET_DEFAULTS> & { readonly seed: number }
 
 export const MARKET_DEFAULTS = {
-  /** Of each side of an own pool, whole US dollars. */
+  /** Depth of each side of an own pool, whole US dollars. */
   ownDepthUsd: 2_000_000,
-  /** The own pool quotes nothing beyond this share of its depth, in basis points. */
+  /** Largest trade that an own pool quotes, in basis points of its current reserve. */
   ownShareMaxBps: 2_500,
   externalDepthUsd: 20_000_000,
-  /** Cost of external liquidity on top of its price impact. */
+  /** Cost of external liquidity in addition to its price impact, in basis points. */
   externalSpreadBps: 10,
 }
 
 export type Pair = { readonly sell: SandboxToken; readonly buy: SandboxToken }
 
-/** A snapshot, from which another market can resume. */
+/** A snapshot that another market can resume from. */
 export type MarketState = {
   /** Dollars with 18 decimals, by symbol. */
   readonly usdPrices: Readonly<Record<string, bigint>>
-  /** By own pool, dollars with 18 decimals. */
+  /** Dollars with 18 decimals, by own pool. */
   readonly imbalances: Readonly<Record<string, bigint>>
   readonly steps: number
 }
@@ -35,8 +35,8 @@ const PPM = 1_000_000n
 const REVERSION = 2n
 
 /**
- * A geometric random walk per token against the dollar, so that pair prices are consistent, with constant-product pools around
- * it. Deterministic by seed and calls; a market resumed from `former` continues with another sequence.
+ * A geometric random walk per token against the dollar, so pair prices are consistent, with constant-product pools around
+ * it. The same seed and calls give the same prices. A market resumed from `former` continues with another random sequence.
  */
 export function createMarket(
   tokens: readonly SandboxToken[],
@@ -55,7 +55,7 @@ export function createMarket(
       },
     ]),
   )
-  /** Dollars (18 decimals) of the pool's first token above its depth. */
+  /** Excess of the pool's first token over its depth, in dollars with 18 decimals. */
   const imbalances = new Map(Object.entries(former?.imbalances ?? {}))
   const walkOf = (symbol: string) => {
     const walk = walks.get(symbol)
@@ -94,7 +94,7 @@ export function createMarket(
     /** `quote` units for one whole `base`, with the given decimals, rounded down. */
     pairPrice: (base: string, quote: string, decimals: number): bigint =>
       (usdPrice(base) * 10n ** BigInt(decimals)) / usdPrice(quote),
-    /** Moves every price one step and lets the own pools drift back to balance. */
+    /** Moves every price one step and halves the imbalance of the own pools. */
     step(): void {
       steps += 1
       for (const walk of walks.values()) {
@@ -107,7 +107,7 @@ export function createMarket(
       if (usd <= 0n) throw new Error('a price must be positive')
       walkOf(symbol).usd = usd
     },
-    /** Base units bought for `sellAmount`; undefined beyond its depth. */
+    /** Base units bought for `sellAmount`; undefined beyond the depth. */
     buyAmount(from: Liquidity, pair: Pair, sellAmount: bigint): bigint | undefined {
       const reserve = reserves(from, pair)
       const usdIn = toUsd(pair.sell, sellAmount)
@@ -115,7 +115,7 @@ export function createMarket(
       const usdOut = (reserve.buy * usdIn) / (reserve.sell + usdIn)
       return fromUsd(pair.buy, (usdOut * (BPS - spread(from))) / BPS)
     },
-    /** Base units that must be sold to buy exactly `buyAmount`, rounded up. */
+    /** Base units to sell for exactly `buyAmount`, rounded up; undefined beyond the depth. */
     sellAmount(from: Liquidity, pair: Pair, buyAmount: bigint): bigint | undefined {
       const reserve = reserves(from, pair)
       const usdOut = ((toUsd(pair.buy, buyAmount) + 1n) * BPS) / (BPS - spread(from)) + 1n
@@ -123,7 +123,7 @@ export function createMarket(
       const usdIn = (reserve.sell * usdOut) / (reserve.buy - usdOut) + 1n
       return fromUsd(pair.sell, usdIn) + 1n
     },
-    /** A fill of the own pool moves its price. */
+    /** Moves the own pool's price after a fill. */
     applyOwnFill(pair: Pair, sellAmount: bigint, buyAmount: bigint): void {
       const { key, sign } = poolOf(pair)
       const moved = (toUsd(pair.sell, sellAmount) + toUsd(pair.buy, buyAmount)) / 2n
@@ -144,7 +144,10 @@ function clamp(value: bigint, limit: bigint): bigint {
   return value < -limit ? -limit : value
 }
 
-/** Nearly normal: twelve uniforms minus six. Only additions, because engines may differ in logarithms and cosines. */
+/**
+ * Nearly normal: the sum of twelve uniforms, minus six. Additions only, because engines may differ in logarithms and
+ * cosines.
+ */
 function nextGaussian(random: SeededRandom): number {
   let sum = -6
   for (let i = 0; i < 12; i += 1) sum += random.next()

@@ -5,7 +5,7 @@ import type { Path } from '../../config/yaml/problem.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import { faultsSchema } from '../faults.ts'
 
-/** The schema of every kind of rule. */
+/** The schema of each kind of rule. */
 const RULES: ReadonlyMap<string, z.ZodObject> = new Map(
   faultsSchema.shape.rules
     .unwrap()
@@ -21,7 +21,7 @@ type FaultsRead =
   | { readonly ok: true; readonly faults: unknown }
   | { readonly ok: false; readonly faults: readonly Fault[] }
 
-/** Reads faults from a tree whose scalars are text. `path`: of the tree in its document. */
+/** Reads faults from a tree whose scalars are text. `path`: path of the tree in its document. */
 export function readFaults(tree: Tree, path: Path = []): FaultsRead {
   const plain = plainOf(tree)
   const parsed = faultsSchema.safeParse(plain)
@@ -59,7 +59,7 @@ function faultsOfRule(rule: Tree): readonly Fault[] {
   return parsed.success ? [] : inOperatorTerms(rule, parsed.error.issues, schema)
 }
 
-/** Zod's issues in the config's words: the admin port uses the same schemas, and answers with zod's own. */
+/** Zod's issues in the config's wording. The admin port uses the same schemas, but reports zod's own messages. */
 function inOperatorTerms(
   tree: Tree,
   issues: readonly z.core.$ZodIssue[],

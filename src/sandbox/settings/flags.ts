@@ -1,8 +1,8 @@
 import { RATE_LIMIT, type Row, type Rows, TABLE } from './table.ts'
 
 /**
- * Every setting of the sandbox: the source of the flags of `tranched sandbox`, the leaves of its settings file and the table in
- * docs/sandbox.md. Imports no package, because each start of the program reads the flags.
+ * Every setting of the sandbox: the source of the flags of `tranched sandbox`, the leaves of its settings file and the table
+ * in docs/sandbox.md. Imports no package, because the program reads the flags at every start.
  */
 export const SETTING_ROWS = rowsIn(TABLE, [])
 
@@ -18,7 +18,7 @@ function rowsIn(table: Rows, above: readonly string[]): readonly Setting[] {
 function settingOf(keys: readonly string[], [value, byDefault, meaning, ownFlag]: Row) {
   const path = keys.join('.')
   const flag = ownFlag ?? flagOf(path)
-  /** Of settings that share a flag: the word before `=` that tells them apart. */
+  /** For settings that share a flag: the word before `=` that selects one. */
   const entry = flag === RATE_LIMIT ? keys.at(-1) : undefined
   return { path, flag, entry, value, byDefault, meaning }
 }
@@ -30,7 +30,7 @@ function flagOf(path: string): `--${string}` {
 
 export type TypedFlag = { readonly flag: string; readonly text: string }
 
-/** Each flag once, in the order of the table; `section` is the first key of the path, or empty. */
+/** Each flag once, in the order of the table. `section` is the first key of the path, or empty. */
 export function settingFlags() {
   const first = SETTING_ROWS.filter(
     ({ flag }, index) => SETTING_ROWS.findIndex((row) => row.flag === flag) === index,
@@ -51,7 +51,7 @@ function sharedHelp({ flag, entry, byDefault }: Setting): string {
   return `such as ${entry}=${byDefault}; once for each of ${entries.join(', ')}`
 }
 
-/** Help texts begin in lower case, except for names in backticks or capitals. */
+/** Help texts start in lower case, except for names in backticks or capitals. */
 function lowerFirst(text: string): string {
   return /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text
 }

@@ -20,7 +20,7 @@ import { withFlags } from './typed.ts'
 
 type Failed = { readonly ok: false; readonly problems: readonly Problem[] }
 
-/** Options by flags, then the settings file, which may be absent. Reports all problems at once. */
+/** Options from flags and the settings file, which may be absent. Flags take precedence. Reports all problems at once. */
 export function loadSandboxOptions({
   file,
   typed,
@@ -64,7 +64,7 @@ function documentOf(file: string, text: string): Document {
 
 type FaultsFound = { readonly faults?: unknown; readonly problems: readonly Problem[] }
 
-/** Faults are in the settings themselves or in a file of their own. */
+/** Faults are in the settings themselves or in a separate file. */
 function faultsIn(document: ConfigDocument, readFile: ReadFile): FaultsFound {
   const written = valueAt(document.tree, ['faults'])
   if (written === undefined || written === null || Array.isArray(written)) return { problems: [] }

@@ -3,7 +3,7 @@ import type { SandboxSettings } from './sandbox-schema.ts'
 /** A type without the keys that are undefined. */
 type Given<Values> = { readonly [Key in keyof Values]?: Exclude<Values[Key], undefined> }
 
-/** Settings as the options of `startSandbox`; absent settings stay absent. */
+/** Converts settings to options of `startSandbox`. Absent settings stay absent. */
 export function sandboxOptionsOf({
   reading,
   seed,

@@ -39,7 +39,7 @@ export async function requireFreePorts(ports: Ports = {}): Promise<void> {
   )
 }
 
-/** Why nothing can listen there; undefined if it can. */
+/** Why no server can listen on the port; undefined if one can. */
 function whyNot(port: number): Promise<string | undefined> {
   if (port === 0) return Promise.resolve(undefined)
   return new Promise((resolve) => {

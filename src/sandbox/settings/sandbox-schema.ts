@@ -46,7 +46,7 @@ const rateLimit = z.union(
   { error: 'a rate limit such as 100/10s, or a map with the keys limit, window' },
 )
 
-/** Whole seconds written as a duration, within inclusive bounds written the same way. */
+/** Whole seconds in the form of a duration, within inclusive bounds in the same form. */
 function wholeSeconds(bounds: { readonly min: string; readonly max: string }) {
   const inBounds = duration(bounds)
   return scalar<number>({
@@ -74,12 +74,12 @@ const aggregatorChainId = scalar<1 | 11_155_111>({
 
 const port = integer({ min: 0, max: 65_535 })
 const usd = integer({ min: 1, max: 1_000_000_000_000 })
-/** Above half of it nothing is left that anybody would trade for. */
+/** Basis points of at most half. Beyond that a fee or spread would leave too little to trade. */
 const halfAtMost = integer({ min: 0, max: 5_000 })
 
 /**
- * A section of the settings file: a schema for each key, which the table words. Every key may be left out; the defaults are in
- * the parts of the sandbox.
+ * A section of the settings file: a schema for each key, with the description from the table. Every key is optional; the
+ * parts of the sandbox have the defaults.
  */
 function settings<Table extends Rows, Shape extends Readonly<Record<keyof Table, z.ZodType>>>(
   table: Table,
@@ -93,7 +93,7 @@ function settings<Table extends Rows, Shape extends Readonly<Record<keyof Table,
   return section(Object.fromEntries(fields) as Fields)
 }
 
-/** Faults as a map are checked by `faults.ts`, which knows the rules. */
+/** `faults.ts` validates faults in a map, because it knows the rules. */
 const faults = z.union([filePath(), z.record(z.string(), z.unknown())], {
   error: 'the path of a faults file, or a map with the keys seed, rules',
 })

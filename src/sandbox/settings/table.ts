@@ -1,15 +1,21 @@
 /** A setting of the sandbox: a key of the settings file and a flag of `tranched sandbox`. */
 export type Row = [
-  /** Placeholder in the help. A `file` is relative to the working directory on the command line, to the file's directory in a file. */
+  /**
+   * Placeholder in the help. A `file` is relative to the working directory on the command line, and to the file's directory
+   * in a settings file.
+   */
   value: string,
-  /** As a person writes it; empty if there is none. */
+  /** Default value as the user would write it; empty if there is none. */
   byDefault: string,
   meaning: string,
-  /** Default: the path in kebab case, without `gasless.` and `market.`. Settings that share one are told apart by their last key. */
+  /**
+   * Default: the path in kebab case, without `gasless.` and `market.`. The last key selects one of several settings with the
+   * same flag.
+   */
   flag?: `--${string}`,
 ]
 
-/** The flag of all rate limits of the gasless service: `--rate-limit quote=100/10s`. */
+/** The flag for all rate limits of the gasless service: `--rate-limit quote=100/10s`. */
 export const RATE_LIMIT = '--rate-limit'
 
 export type Rows = { readonly [key: string]: Row | Rows }
@@ -23,7 +29,7 @@ function rateLimit(request: string): Row {
   return ['route=limit/window', '600/10s', meaning, RATE_LIMIT]
 }
 
-/** By section, as in the settings file. */
+/** Settings by section, as in the settings file. */
 export const TABLE = {
   reading: [
     'deployed|described',

@@ -4,15 +4,15 @@ import { type Problem, problemOf } from '../../config/yaml/problem.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import { SETTING_ROWS, type Setting, type TypedFlag } from './flags.ts'
 
-/** In place of a file's name in problems with a flag. */
+/** Stands in for the file's name in problems with a flag. */
 const FLAG_ORIGIN = 'flag '
 
-/** Whether the command line alone is at fault. */
+/** Whether the problem is in a flag, not in the file. */
 export function isOfFlag(problem: Problem): boolean {
   return problem.file.startsWith(FLAG_ORIGIN)
 }
 
-/** Flags override the file; of a repeated flag the last one counts. */
+/** Flags override the file. The last of a repeated flag counts. */
 export function withFlags(
   document: ConfigDocument,
   typed: readonly TypedFlag[],
@@ -36,7 +36,7 @@ type Meant =
   | { readonly ok: true; readonly row: Setting; readonly text: string }
   | { readonly ok: false; readonly problem: Problem }
 
-/** The setting of a flag; where several share it, that named before `=`. */
+/** The setting of a flag. If several settings share it, the word before `=` selects one. */
 function meantBy(flag: string, text: string): Meant {
   const rows = SETTING_ROWS.filter((row) => row.flag === flag)
   const [row] = rows

@@ -1,13 +1,13 @@
 import type { WalletFault } from './keystore.ts'
 
 /**
- * Node flags that expose memory or environment, where a key may be: to a debugger, heap snapshot, report or core dump.
- * Flags that load code are omitted: only the operator can set them, and gains nothing from these.
+ * Node flags that expose memory or environment, which may hold a key, to a debugger, heap snapshot, report or core dump.
+ * Flags that load code are omitted: only the operator can set them, and gains nothing from it.
  */
 const REVEALING =
   /^--(?:inspect|debug-port|experimental-network-inspection|heapsnapshot-|report-on-|report-uncaught-exception|abort-on-uncaught-exception)/
 
-/** Why no key may be read into this process; undefined if its memory is private. */
+/** Reason not to read a key into this process; undefined if its memory is private. */
 export async function exposure(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<WalletFault | undefined> {

@@ -14,8 +14,8 @@ export type JournalKey = {
 }
 
 /**
- * A wallet's journal key: HKDF-SHA-256 (RFC 5869, no salt) of its 32 bytes. Does not overwrite them: the signer does. The
- * derived key is not kept in a property or an object dump.
+ * A wallet's journal key: HKDF-SHA-256 (RFC 5869, no salt) of the private key's 32 bytes. The signer overwrites those bytes,
+ * not this function. The derived key is in no property, so an object dump does not show it.
  */
 export function deriveJournalKey(privateKey: Uint8Array, curve: Curve = loadCurve()): JournalKey {
   const bytes = new Uint8Array(hkdfSync('sha256', privateKey, '', DOMAIN, KEY_BYTES))

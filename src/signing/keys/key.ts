@@ -7,7 +7,7 @@ import { addressOf, type Curve, loadCurve } from './secp256k1-curve.ts'
 
 const DIGEST = /^0x[0-9a-f]{64}$/i
 
-/** Field by field: extra fields of a record must not change what is signed. */
+/** Copies field by field, because extra fields of a record must not change what is signed. */
 function baseOf(draft: TransactionDraft | DelegationDraft) {
   const { chainId, nonce, gas, maxFeePerGas, maxPriorityFeePerGas } = draft
   return { chainId, nonce, gas, maxFeePerGas, maxPriorityFeePerGas }

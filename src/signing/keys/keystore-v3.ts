@@ -9,14 +9,14 @@ import { addressOf, loadCurve } from './secp256k1-curve.ts'
 type OpenedKeystore =
   | { readonly ok: true; readonly key: Uint8Array }
   | { readonly ok: false; readonly cause: 'wrong-password' }
-  /** `message` continues a sentence that begins with the file's name. */
+  /** `message` completes a sentence that begins with the file's name. */
   | { readonly ok: false; readonly cause: 'unreadable'; readonly message: string }
 
 type KdfParams = DeriveOpts['kdfparams']
 type ScryptParams = ScryptDeriveOpts['kdfparams']
 
 const KEY_BYTES = 32
-/** A keystore that requires more is a mistake, or made to exhaust the machine. */
+/** A keystore that requires more is a mistake, or was made to exhaust the machine. */
 const SCRYPT_BYTES_MAX = 1024 ** 3
 const PBKDF2_ROUNDS_MAX = 10_000_000
 
@@ -78,7 +78,7 @@ async function deriveKey(params: KdfParams, password: string): Promise<`0x${stri
   }
   if (!fitsOpenSsl(params)) return derivePortably(params, password)
   const { n: N, r, p } = params
-  // Node refuses to use all of it, so the limit must exceed the need.
+  // Node refuses to use the whole limit, so it must exceed the need.
   const maxmem = 2 * scryptBytes(params)
   const derived = await scryptAsync(password, salt, KEY_BYTES, { N, r, p, maxmem })
   return `0x${derived.toString('hex')}`
@@ -121,7 +121,7 @@ const cipherSchema = z.object({
   cipherparams: z.object({ iv: hexOf(16) }),
   mac: hexOf(32),
 })
-/** Rejects files that ox would misread: it checks neither version nor cipher nor lengths. */
+/** Rejects files that ox would misread, because ox checks neither version nor cipher nor lengths. */
 const keystoreSchema = z.object({
   version: z.literal(3),
   id: z.string().catch(''),

@@ -9,7 +9,7 @@ import { decryptKeystore, encryptKeystore } from './keystore-v3.ts'
 import { parsePrivateKey } from './private-key.ts'
 import { addressOf, loadCurve } from './secp256k1-curve.ts'
 
-/** The fault and its remedy. Never contains a key or a password. */
+/** A fault and its remedy. Never contains a key or a password. */
 export type WalletFault = {
   readonly ok: false
   readonly message: string
@@ -31,7 +31,7 @@ const OTHERS_MASK = 0o077
 /** Geth's standard work factor: about a second and 256 MiB per password attempt. */
 const SCRYPT_N = 262_144
 
-/** Permissions are read from the open file, not from its path. */
+/** Reads the permissions from the open file, not from its path. */
 export async function readSecretFile(path: string): Promise<SecretFile> {
   const { data, mode } = readRegular(path, SECRET_FILE_BYTES_MAX)
   const text = data.toString('utf8')
@@ -39,7 +39,7 @@ export async function readSecretFile(path: string): Promise<SecretFile> {
   return { text, mode }
 }
 
-/** The caller must overwrite the 32 bytes (`createKey` does). Refuses files that others may read. */
+/** Reads a wallet's key. The caller must overwrite the 32 bytes (`createKey` does). Refuses files that others may read. */
 export async function readWalletKey(
   source: WalletSource,
   reader: WalletReader,
@@ -85,7 +85,7 @@ async function keyFromKeystore(
   return openKeystore({ path, text: keystore.text }, password)
 }
 
-/** The password in a file, without the line break that editors add. */
+/** The password in a file, without the final line break that editors add. */
 export async function readPassword(
   path: string,
   readFile: ReadSecretFile,

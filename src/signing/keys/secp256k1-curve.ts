@@ -7,14 +7,14 @@ export type Curve = {
   readonly kind: 'native' | 'portable'
   /** 65 bytes, uncompressed. Throws for a key that is zero or not below the group order. */
   publicKey(key: Uint8Array): Uint8Array
-  /** r and s (64 bytes, s in the lower half), and the parity of R's y. Nonces are RFC 6979's: no randomness. */
+  /** r and s (64 bytes, s in the lower half), and the parity of R's y. Nonces follow RFC 6979, without randomness. */
   sign(
     digest: Uint8Array,
     key: Uint8Array,
   ): { readonly signature: Uint8Array; readonly recovery: number }
 }
 
-// Loaded with the first key, and not bundled: a native addon must stay a file.
+// Loaded with the first key, and not bundled, because a native addon must stay a file.
 const load = createRequire(import.meta.url)
 
 /** libsecp256k1 if its addon loads; otherwise portable code with identical results, ten times slower. */
@@ -28,7 +28,7 @@ export function loadCurve(): Curve {
 
 /** Throws if the addon is missing or built for another platform. */
 export function loadNativeCurve(): Curve {
-  // Not the package's main file, which would silently fall back to its own slow code.
+  // The package's main file would silently fall back to its own slow code.
   const addon: typeof import('secp256k1') = load('secp256k1/bindings.js')
   return {
     kind: 'native',

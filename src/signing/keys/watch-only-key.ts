@@ -12,7 +12,7 @@ export function createWatchOnlyKey(address: Address): Key {
   return { address, signDigest: refuse, signTransaction: refuse, signDelegation: refuse }
 }
 
-/** A wallet's address if known without its key: configured, or in the keystore's plain text. */
+/** A wallet's address if known without its key: from the config, or from the keystore's plain text. */
 export async function readAddress(source: WalletSource): Promise<Address | undefined> {
   if (source.type === 'address') return source.address
   if (source.type !== 'keystore') return undefined

@@ -23,7 +23,7 @@ const FORMAT = 1
 const SLOTS = 2
 /** Larger than any sector that a disk writes atomically. */
 const SLOT_BYTES = 4_096
-/** The only field without a fixed length; used in messages only. */
+/** The only field without a fixed length; used only in messages. */
 const DIRECTORY_CHARS_MAX = 1_000
 
 export type AnchorPlace = AnchorOwner & {
@@ -38,15 +38,15 @@ export class AnchorDamagedError extends Error {
   override readonly name = 'AnchorDamagedError'
 }
 
-/** Undefined if there is no file. Throws AnchorDamagedError if neither slot is valid. */
+/** Undefined if the file is missing. Throws AnchorDamagedError if neither slot is valid. */
 export async function readAnchor(file: string): Promise<Anchor | undefined> {
   return (await newestSlot(file))?.anchor
 }
 
-/** Codes of a file system without hard links. */
+/** Error codes of a file system without hard links. */
 const WITHOUT_LINKS: readonly string[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 
-/** Creates an anchor durably. Fails with EEXIST if there is one. */
+/** Creates an anchor durably. Fails with EEXIST if the file exists. */
 export async function createAnchor(file: string, anchor: Anchor): Promise<void> {
   await ensureDirectory(dirname(file))
   const whole = `${file}.${randomBytes(6).toString('hex')}.tmp`
@@ -64,7 +64,7 @@ export async function createAnchor(file: string, anchor: Anchor): Promise<void> 
   }
 }
 
-/** Replaces the file by a new one. Writers that still hold the old file no longer affect it. */
+/** Replaces the file with a new one, so that writers of the old file no longer affect it. */
 export async function replaceAnchor(file: string, anchor: Anchor): Promise<void> {
   await ensureDirectory(dirname(file))
   await replaceFile(file, fileOf({ anchor, writes: 1 }))
@@ -74,7 +74,7 @@ export async function replaceAnchor(file: string, anchor: Anchor): Promise<void>
 export type OpenAnchor = {
   /** Durable once it resolves. */
   write(anchor: Anchor): Promise<void>
-  /** Whether the path still names the open file. */
+  /** True if the path still names the open file. */
   isInPlace(): boolean
   close(): Promise<void>
 }

@@ -31,7 +31,7 @@ import {
 
 type AnchorsOptions = {
   readonly stateDir: string
-  /** Wallets that sign with this state; undefined if there is none or it does not sign now. */
+  /** Wallets that sign with this state; undefined without one, or if it does not sign now. */
   readonly trader: AnchorPlace | undefined
   readonly operator: AnchorPlace | undefined
   readonly clock: Pick<Clock, 'now'>
@@ -40,8 +40,8 @@ type AnchorsOptions = {
 type Seen = { readonly place: AnchorPlace; readonly anchor: Anchor | 'damaged' | undefined }
 
 /**
- * Anchors record outside the state directory how far a wallet's state has advanced (rule T3). They are read at startup,
- * compared with the state found, then updated after each journal write that allows a signature, before that write is
+ * Anchors record outside the state directory how far a wallet's state has advanced (rule T3). A start reads them and
+ * compares them with the state. They are then updated after each journal write that allows a signature, before that write is
  * reported.
  *
  * The journal is written first and the anchor second, so a power cut in between never looks like a rolled-back state. The
@@ -94,7 +94,7 @@ export class StateAnchors {
     return this.#seen.flatMap(({ anchor = 'damaged' }) => (anchor === 'damaged' ? [] : [anchor]))
   }
 
-  /** Mismatches with the state found, in words; empty if trading may start. */
+  /** Messages about mismatches with the state found; empty if trading may start. */
   findings(found: FoundState): readonly string[] {
     return this.#seen.flatMap(({ place, anchor }) => {
       const verdict =
@@ -106,7 +106,7 @@ export class StateAnchors {
     })
   }
 
-  /** Accepts any state from now on, because the operator said so. */
+  /** Accepts any state from now on, at the operator's command. */
   overrule(): void {
     this.#isOverruled = true
   }
@@ -118,12 +118,12 @@ export class StateAnchors {
     if (first !== undefined && !this.#isOverruled) throw new AnchorRefusedError(first)
   }
 
-  /** Creates missing anchors and keeps all updated. Call it once the state is known to belong to the wallets. */
+  /** Creates missing anchors and keeps all of them updated. Call it once the state is known to belong to the wallets. */
   async keep(journal: Journal): Promise<void> {
     await this.#nameState(journal)
     for (const { place, anchor } of this.#seen) {
       await this.#requireUnmoved({ place, anchor })
-      // Each start gets a new file, so late writes of an earlier process have no effect.
+      // Each start makes a new file, so late writes of an earlier process have no effect.
       await writable(place, () =>
         anchor === undefined || anchor === 'damaged'
           ? createAnchor(place.file, this.#anchorOf(place))
@@ -134,7 +134,7 @@ export class StateAnchors {
     this.#isKept = true
   }
 
-  /** Makes the current state the one that the wallets trade with, overriding their anchors. Operator command only. */
+  /** Makes the current state the one that the wallets trade with, and overrides their anchors. Operator command only. */
   async remake(journal: Journal): Promise<void> {
     await this.#nameState(journal)
     for (const { place } of this.#seen) {
@@ -159,7 +159,7 @@ export class StateAnchors {
     return this.#isKept ? this.#fault : 'the anchor of the state is not made yet'
   }
 
-  /** A fault that needs the operator. Anchors that are not kept yet during startup are not one. */
+  /** A fault that needs the operator. Anchors that are not yet kept during startup are no fault. */
   get fault(): string | undefined {
     return this.#fault
   }
@@ -170,7 +170,7 @@ export class StateAnchors {
     this.#open.clear()
   }
 
-  /** A daemon on a copy of this state may have signed since: startup may wait hours for the chain. */
+  /** A daemon on a copy of this state may have signed meanwhile, because startup may wait hours for the chain. */
   async #requireUnmoved({ place, anchor: seen }: Seen): Promise<void> {
     const now = await readPlace(place)
     if (isDeepStrictEqual(now, seen)) return
@@ -243,7 +243,7 @@ async function writable<Result>(place: AnchorPlace, task: () => Promise<Result>)
   try {
     return await task()
   } catch (error) {
-    // Disk space may be freed without us, so let the supervisor restart.
+    // Disk space may be freed without the operator, so the supervisor should restart.
     throw new AnchorRefusedError(notWritable(place, error), isFull(error) ? 'failed' : 'badConfig')
   }
 }

@@ -10,13 +10,13 @@ import {
 } from '../../system/durable-file.ts'
 import { listSegments } from './segments.ts'
 
-/** Where finished journal files are moved to, and how many stay, at least 2. */
+/** Directory that takes finished journal files, and how many of them stay, at least 2. */
 export type ArchiveRule = { readonly dir: string; readonly keepFiles: number }
 
 /**
  * Moves finished journal files to the archive, oldest first, while more than `keepFiles` remain. Files after the snapshot
- * stay, because a start needs them. Each file is complete in at least one place at any moment. Returns the number moved;
- * rejects if the archive cannot take a file, which then stays.
+ * stay, because a start needs them. Each file is complete in at least one place at any moment. Returns the number moved.
+ * Rejects if the archive cannot take a file, which then stays.
  */
 export async function archiveFinished(
   journalDir: string,
@@ -44,7 +44,7 @@ async function moveOver(from: string, to: string): Promise<void> {
       return
     } catch (error) {
       if (codeOf(error) !== 'EXDEV') throw error
-      // On another disk.
+      // The archive is on another disk.
       const copy = `${to}.tmp`
       await copyPrivately(from, copy)
       await moveDurably(copy, to)

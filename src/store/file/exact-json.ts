@@ -60,12 +60,12 @@ function objectText(value: object): string {
   return `{${text}}`
 }
 
-/** The memory of a custom module may be any text. */
+/** Printable, because a custom module's memory may be any text. */
 function quoted(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : printableJson(text)
 }
 
-/** In place: half the time of a reviver. All keys are own properties, so assigning `__proto__` is safe. */
+/** Works in place, in half the time of a reviver. All keys are own properties, so assigning `__proto__` is safe. */
 function fromPlain(value: unknown): unknown {
   if (typeof value === 'string') return fromText(value)
   if (typeof value !== 'object' || value === null) return value

@@ -9,7 +9,7 @@ import type { JournalHead } from './journal-codec.ts'
 export type LogFile = {
   /** Identifies the file even after a rename. */
   readonly inode: { readonly dev: bigint; readonly ino: bigint }
-  /** Appends `data` from `offset` on, possibly only part of it; resolves to the number of bytes written. */
+  /** Appends `data` from `offset` on, possibly only part of it. Resolves to the number of bytes written. */
   write(data: Uint8Array, offset: number): Promise<number>
   datasync(): Promise<void>
   close(): Promise<void>
@@ -35,13 +35,13 @@ export async function openLogFile(file: string): Promise<LogFile> {
 }
 
 export type CommitFile = Pick<LogFile, 'write' | 'datasync' | 'close'> & {
-  /** Before each flush; rejects if the next write could not be relied on. */
+  /** Runs before each flush; rejects if the next write could not be relied on. */
   prepare(): Promise<void>
-  /** After each flush, before appends resolve: records up to `head` are on disk. */
+  /** Runs after each flush, before appends resolve: records up to `head` are on disk. */
   settled(flushed: { readonly bytes: number; readonly head: JournalHead }): void
 }
 
-/** The disk rejected a record, or the journal is closed. A record rejected with it may or may not be on disk. */
+/** The disk rejected a record, or the journal is closed. A record that is rejected with this may still be on disk. */
 class JournalStoppedError extends OperatorError {
   override readonly name = 'JournalStoppedError'
   readonly means: ErrorMeaning
@@ -57,7 +57,7 @@ type Batch = {
   records: number
   head: JournalHead
   startedMs: number
-  /** Runs after the write and before its appends resolve; the last one given wins. */
+  /** Runs after the write and before its appends resolve. A later one replaces it. */
   after: (() => Promise<void>) | undefined
   readonly done: Promise<void>
   readonly resolve: () => void
@@ -71,7 +71,10 @@ type GroupCommitOptions = {
   readonly onFatal: (error: JournalStoppedError) => void
 }
 
-/** All waiting appends share one write and one sync. A failure is final: after a failed fsync the disk is unknown. */
+/**
+ * Groups all waiting appends into one write and one sync. A failure is final, because a failed fsync leaves the disk
+ * unknown.
+ */
 export class GroupCommit {
   readonly #options: GroupCommitOptions
   #waiting: Batch | undefined
@@ -115,7 +118,7 @@ export class GroupCommit {
     return batch.done
   }
 
-  /** Stops it like a failed write: pending appends reject, `onFatal` is called. Only the first call counts. */
+  /** Stops it like a failed write: pending appends reject, and `onFatal` is called. Only the first call counts. */
   fail(cause: unknown): JournalStoppedError {
     if (this.#failure !== undefined) return this.#failure
     const error = new JournalStoppedError(whyStopped(this.#options.name, cause), { cause })
@@ -139,7 +142,7 @@ export class GroupCommit {
     await new Promise(setImmediate)
     for (let batch = this.#take(); batch !== undefined; batch = this.#take()) {
       await this.#flush(batch)
-      // Callers that waited for this flush usually append again at once: let them join the next one.
+      // Callers that waited for this flush usually append again at once: lets them join the next one.
       await new Promise(setImmediate)
     }
     this.#flushing = undefined
@@ -171,7 +174,7 @@ export class GroupCommit {
     }
   }
 
-  /** Runs `after` callbacks concurrently with the next write, but resolves appends in order. */
+  /** Runs `after` callbacks beside the next write, but resolves appends in order. */
   async #settleAll(): Promise<void> {
     for (let batches = this.#written; batches.length > 0; batches = this.#written) {
       this.#written = []
@@ -201,7 +204,7 @@ export class GroupCommit {
   }
 }
 
-/** Message and remedy for the operator. Failures other than the disk's are passed through. */
+/** Message and remedy for the operator. Passes through failures other than the disk's. */
 function whyStopped(file: string, cause: unknown): string {
   if (cause instanceof StateCorruptError)
     return `${cause.message}. Nothing more is recorded or signed until a restart`

@@ -66,7 +66,7 @@ export type CheckedLine = {
   readonly head: JournalHead
   /** More records of the same append follow. */
   readonly more: boolean
-  /** It has a MAC, which is valid if there was a key to check it with. */
+  /** True if it has a MAC, which is valid if a key was given. */
   readonly hasMac: boolean
   readonly line: Buffer
 }
@@ -133,7 +133,7 @@ export function foreign(detail: string): LineFault {
   return { fault: `was not written by this wallet's daemon: ${detail}`, isForeign: true }
 }
 
-/** Only for invalid lines: names the first error in reading order. */
+/** For invalid lines only: names the first error in reading order. */
 function diagnose(head: JournalHead, line: Buffer): LineFault {
   const damaged = (fault: string): LineFault => ({ fault, isForeign: false })
   let record: Partial<JournalRecord> | null

@@ -27,7 +27,7 @@ import { listFiles, type StateFiles, stateFiles } from './state-files.ts'
 const SNAPSHOT_EVERY_DEFAULT = 1_000
 /** Snapshots up to this length are cheap. */
 const SMALL_SNAPSHOT_BYTES = 64 * 1024
-/** For larger snapshots, the journal must grow by this multiple of the last snapshot before the next one. */
+/** Growth of the journal before the next snapshot, as a multiple of the last snapshot, if that was larger. */
 const JOURNAL_PER_SNAPSHOT = 4
 /** Upper bound, in journal files, on records kept in memory between snapshots. */
 const FILES_SINCE_MAX = 2
@@ -36,19 +36,19 @@ export type JournalOptions = {
   /** State directory. The caller holds its lock. */
   readonly dir: string
   readonly clock: Pick<Clock, 'now'>
-  /** Wallet key that authenticates the records (rule T2). Without it records have no MAC: dry run only. */
+  /** Wallet key that authenticates the records (rule T2). Without it records have no MAC, as in a dry run. */
   readonly key?: JournalKey | undefined
-  /** Hears of each record once it is on disk, in their order. */
+  /** Called for each record in order, once it is on disk. */
   readonly recorded?: ((entry: Recorded) => void) | undefined
-  /** Hears how long the disk took, and of the archive. */
+  /** Receives disk times and archive events. */
   readonly observe?: (event: RuntimeEvent) => void
-  /** Called once when the disk fails. Stop the daemon: memory may be ahead of the disk. */
+  /** Called once when the disk fails. Stop the daemon, because memory may be ahead of the disk. */
   readonly onFatal: (error: Error) => void
   /** Records between snapshots, at least 1, default 1,000; larger snapshots are taken less often. */
   readonly snapshotEvery?: number
   /** A journal file is finished at this length; default 4 MiB. */
   readonly segmentBytes?: number | undefined
-  /** Archive for finished files; without it all of them stay. */
+  /** Archive for finished files. Without it all files stay. */
   readonly archive?: ArchiveRule | undefined
   readonly fence?: JournalFence
   /** For tests of a failing disk. */
@@ -70,18 +70,18 @@ export type FoundState = Pick<Recovered, 'state' | 'head' | 'hashes' | 'provenFr
 
 export type OpenedJournal = {
   readonly journal: Journal
-  /** For the operator: what startup dropped, and why that is safe. */
+  /** Messages for the operator: what startup dropped, and why that is safe. */
   readonly warnings: readonly string[]
   readonly firstStart: boolean
   readonly lastSeq: number
-  /** Waits for pending appends, takes a snapshot, closes the file. Later appends reject. Idempotent. */
+  /** Waits for pending appends, takes a snapshot and closes the file. Later appends reject. Idempotent. */
   close(): Promise<void>
 }
 
 /**
  * Opens the journal for its single writer. A missing or empty directory is a first start. An append cut short by a crash is
- * removed from the file; a damaged or missing snapshot is rebuilt if the journal is complete and valid. Throws
- * StateCorruptError for any other damage and for records of a foreign author, WrongStateError for the state of another
+ * removed from the file. A damaged or missing snapshot is rebuilt if the journal is complete and valid. Throws
+ * StateCorruptError for any other damage and for records of a foreign author, and WrongStateError for the state of another
  * wallet.
  */
 export async function openJournal(options: JournalOptions): Promise<OpenedJournal> {
@@ -130,7 +130,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenedJourna
   }
 }
 
-/** Without its file, a record cannot be verified by the hash chain. */
+/** Without its file, the hash chain cannot verify a record. */
 function unprovenWarnings(
   { journal }: StateFiles,
   { provenFrom, head }: Recovered,
@@ -161,10 +161,10 @@ class JournalFile implements Journal {
   readonly #log: GroupCommit
   readonly #options: JournalOptions
   readonly #sinceBytesMax: number
-  /** Active readers: no file is archived while there are any. */
+  /** Active readers. No file is archived while there are any. */
   #readers = 0
   #head: JournalHead
-  /** State before the records of `#since`. Used to undo an append that the reducer refuses halfway. */
+  /** State before the records of `#since`, to undo an append that the reducer refuses halfway. */
   #base: StateImage
   /** As text, because parsed events would take more memory. */
   #since: string[] = []
@@ -173,7 +173,7 @@ class JournalFile implements Journal {
   #snapshotBytes = 0
   #bytesSince = 0
   #lastAppend: Promise<void> = Promise.resolve()
-  /** Event types that are pending on disk, with a count each. */
+  /** Names of records that are not yet on disk, with a count each. */
   readonly #unwritten = new Map<string, number>()
   #snapshotting: Promise<void> | undefined
   #closing: Promise<void> | undefined
@@ -249,7 +249,10 @@ class JournalFile implements Journal {
     return this.#closing
   }
 
-  /** The reducer works in place, so a refusal is undone by reducing again from `#base`. It ends the daemon: it may cost. */
+  /**
+   * The reducer works in place, so a refused append is undone by reducing again from `#base`. It ends the daemon, so cost
+   * does not matter.
+   */
   #apply(
     events: readonly JournalEvent[],
     { firstSeq, atMs }: { readonly firstSeq: number; readonly atMs: number },
@@ -276,9 +279,8 @@ class JournalFile implements Journal {
   }
 
   /**
-   * True after the first record, too: from then on an emptied journal differs from a new one. The cost of a snapshot grows
-   * with the state, so large states take fewer: the cost stays a fraction of journal writes, bounded by the memory of
-   * `#since`.
+   * Also true after the first record, so that an emptied journal differs from a new one. The cost of a snapshot grows with
+   * the state, so large states take fewer. The cost stays a fraction of journal writes, bounded by the memory of `#since`.
    */
   #isSnapshotDue(): boolean {
     const records = this.#head.seq - this.#snapshotSeq

@@ -19,20 +19,20 @@ import type { Segment } from './segments.ts'
 import { damagedJournal, foreignJournal, unreadableState } from './state-faults.ts'
 
 const CHUNK_BYTES = 1024 * 1024
-/** Slice size for reads that run beside orders: one slice blocks the event loop for 2 ms instead of 30. */
+/** Slice size for reads beside orders: one slice blocks the event loop for 2 ms instead of 30. */
 const SLICE_BYTES = 64 * 1024
 const NEWLINE = 0x0a
 
 export type ChainStart = {
   readonly seq: number
-  /** Undefined if earlier records are unavailable: then the first record's `prev` is accepted. */
+  /** Undefined if earlier records are unavailable; the first record's `prev` is then accepted. */
   readonly hash: JournalHead['hash'] | undefined
 }
 
 type ChainOptions = {
-  /** Without it only the structure is checked. */
+  /** Without a key only the structure is checked. */
   readonly key?: JournalKey | undefined
-  /** Whether earlier records have MACs; undefined if there are none. */
+  /** True if earlier records have MACs; undefined if there are none. */
   readonly hasMacs?: boolean | undefined
 }
 
@@ -70,7 +70,7 @@ export class ChainReader {
     return this.#batchBytes
   }
 
-  /** Undefined before the first line. */
+  /** True if records have MACs; undefined before the first line. */
   get hasMacs(): boolean | undefined {
     return this.#hasMacs
   }
@@ -95,7 +95,7 @@ export class ChainReader {
     const { seq, hash = predecessorOf(line) ?? GENESIS.hash } = this.#head
     const checked = checkLine({ seq, hash }, line, this.#key)
     if ('fault' in checked) return checked
-    // This much is visible without the key.
+    // Visible even without the key.
     this.#hasMacs ??= checked.hasMac
     if (checked.hasMac !== this.#hasMacs)
       return foreign(
@@ -130,9 +130,9 @@ export type MissingRecords = { readonly from: number; readonly to: number }
 
 type WalkOptions = ChainOptions & {
   readonly start: ChainStart
-  /** Called for records without a file; without it they are a fault. */
+  /** Called for records without a file; without this callback they are a fault. */
   readonly onMissing?: ((missing: MissingRecords) => void) | undefined
-  /** How much of the last file to read; the rest is being written. */
+  /** Length of the last file to read; the rest is being written. */
   readonly lastBytes?: number | undefined
   /** Reads in small slices, to keep the event loop responsive. */
   readonly isBeside?: boolean | undefined
@@ -236,7 +236,10 @@ async function* readChunks(
   }
 }
 
-/** Verified records of some files, oldest first. `bytes` of the last file were read before. Throws StateCorruptError. */
+/**
+ * Verified records of some files, oldest first. `bytes` is the length of the last file read earlier. Throws
+ * StateCorruptError.
+ */
 export async function* readRecords(
   segments: readonly Segment[],
   {
@@ -258,8 +261,8 @@ export async function* readRecords(
 
 /**
  * The segments, oldest first, that may hold records from a number or time on, plus the one before, where most of their
- * orders began. By time, files are checked from the newest back: a clock that was temporarily ahead must not hide earlier
- * records.
+ * orders began. By time, files are checked from the newest back, so that a clock that was temporarily ahead does not hide
+ * earlier records.
  */
 export async function segmentsSince(
   segments: readonly Segment[],

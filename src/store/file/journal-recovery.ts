@@ -25,12 +25,12 @@ export type Recovered = {
   readonly hashes: ReadonlyMap<number, Hex>
   /** The first record from which the chain is verified. Earlier ones rest on the snapshot alone. */
   readonly provenFrom: number
-  /** Last record in the snapshot; undefined if there is no usable one and a new one must be written. */
+  /** Last record in the snapshot; undefined if it is unusable and a new one must be written. */
   readonly snapshotSeq: number | undefined
   readonly snapshotFault: string | undefined
-  /** The last journal file; undefined before the first start created it. */
+  /** The last journal file; undefined before the first start creates it. */
   readonly end: WalkEnd | undefined
-  /** Whether records, or else the snapshot, have MACs; undefined if there are neither. */
+  /** True if records, or otherwise the snapshot, have MACs; undefined without either. */
   readonly hasMacs: boolean | undefined
   readonly tornWarnings: readonly string[]
 }
@@ -94,7 +94,7 @@ function journalMissing(file: string): StateCorruptError {
   return damagedJournal(file, 'it is missing although there is a state.json')
 }
 
-/** Nothing was ever written, or only the file that a first start creates first. */
+/** True if nothing was ever written, or only the file that a first start creates first. */
 async function isUnused(segments: readonly Segment[]): Promise<boolean> {
   const [first, ...others] = segments
   if (first === undefined) return true
@@ -118,7 +118,7 @@ function untouched({ segments }: StateListing): Recovered {
 
 type ReplayFrom = RecoverOptions & { readonly snapshot: Snapshot; readonly hasMac: boolean }
 
-/** Replays from a sound snapshot; reads only files from its record, or from the oldest requested record, on. */
+/** Replays from a sound snapshot. Reads only files from its record on, or from the oldest requested record on. */
 async function replay(onDisk: StateListing, from: ReplayFrom): Promise<Recovered> {
   const { files } = onDisk
   const { snapshot, hasMac: hasMacs, key, positions = [] } = from
@@ -177,8 +177,8 @@ function note(
 }
 
 /**
- * Verifies earlier files from the oldest requested record on: an anchor's record is only proven by the chain from there to
- * the snapshot. Archived files are not a fault; the walk then begins after the last missing one.
+ * Verifies earlier files from the oldest requested record on: only the chain from there to the snapshot proves an anchor's
+ * record. Archived files are no fault; the walk then begins after the last missing one.
  */
 async function followTo(
   { firstSeq }: Segment,

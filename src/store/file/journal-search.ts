@@ -4,8 +4,8 @@ import { LINE_BYTES_MAX } from './journal-codec.ts'
 import { listSegments, type Segment, withArchive } from './segments.ts'
 
 /**
- * Searches a journal beside its writer without reading all of it. Scans one block between two disk reads, and does not
- * parse other records, so the event loop stays responsive. The hash chain is not verified here: code that signs reads the
+ * Searches a journal beside its writer without reading all of it. Scans one block between two disk reads, and parses only
+ * matching records, so the event loop stays responsive. The hash chain is not verified here: code that signs reads the
  * journal through JournalWalk.
  */
 
@@ -38,7 +38,7 @@ type SearchOptions = JournalPlace & {
 /** Walks backwards from the newest record. Read `batches` once; each holds its newest line first. */
 export class BackwardSearch {
   readonly #options: SearchOptions & { readonly before?: number | undefined }
-  /** Whether it reached the journal's first record. */
+  /** True if it reached the journal's first record. */
   isWhole = false
   /** The oldest record returned so far. */
   reachedSeq: number | undefined
@@ -65,7 +65,7 @@ export class BackwardSearch {
 /** Walks forward in time. Read `batches` once; each holds its oldest line first. */
 export class ForwardSearch {
   readonly #options: SearchOptions & { readonly fromMs: number }
-  /** Whether it reached the newest record without a missing file. */
+  /** True if it reached the newest record without a missing file. */
   isWhole = false
 
   /** Starts at the file that was being written at `fromMs`, by record times. */
@@ -115,7 +115,7 @@ export async function firstTimeOf(segment: Segment | undefined): Promise<number 
   }
 }
 
-/** One block of a file, with the previous remainder. The buffer is reused: lines are valid until the next block. */
+/** Reads one block of a file, with the previous remainder. The buffer is reused, so lines are valid until the next block. */
 class Blocks {
   readonly #handle: FileHandle
   #memory = Buffer.allocUnsafe(2 * BLOCK_BYTES)
@@ -150,7 +150,7 @@ type Lines = AsyncGenerator<readonly RecordLine[]>
 
 async function* linesOf(file: string, read: (blocks: Blocks, size: number) => Lines): Lines {
   const handle = await ifThere(open(file, 'r'))
-  // Archived since it was listed.
+  // Archived since the listing.
   if (handle === undefined) return
   try {
     yield* read(new Blocks(handle), (await handle.stat()).size)
@@ -189,7 +189,7 @@ async function* backward(blocks: Blocks, size: number): Lines {
   }
 }
 
-/** Skips lines that are not records: startup reports what is wrong with them. */
+/** Skips lines that are not records; startup reports their faults. */
 function linesIn(data: Buffer): RecordLine[] {
   const lines: RecordLine[] = []
   let start = 0

@@ -8,7 +8,7 @@ import { listFiles } from './state-files.ts'
 
 export type JournalView = FoundState & {
   readonly warnings: readonly string[]
-  /** Includes the archive's records, if one is named. Without `onMissing`, missing records are a fault. */
+  /** Includes the archive's records if given. Without `onMissing`, missing records are a fault. */
   records(
     onMissing?: (missing: MissingRecords) => void,
     archive?: string | undefined,

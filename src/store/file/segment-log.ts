@@ -12,7 +12,7 @@ export const SEGMENT_BYTES = 4 * 1024 * 1024
 
 type SegmentLogOptions = {
   readonly dir: string
-  /** The last one; it exists. */
+  /** The last segment, which exists. */
   readonly segment: Segment
   readonly bytes: number
   readonly head: JournalHead
@@ -23,7 +23,9 @@ type SegmentLogOptions = {
   readonly segmentBytes?: number | undefined
 }
 
-/** The journal's files for the group commit. Each flush first checks that a start would read the open file. */
+/**
+ * The journal's files for the group commit. Each flush first checks that the open file is the one that a start would read.
+ */
 export class SegmentLog implements CommitFile {
   readonly #options: SegmentLogOptions
   #segment: Segment
@@ -55,14 +57,14 @@ export class SegmentLog implements CommitFile {
   async prepare(): Promise<void> {
     const { size } = this.#stat()
     const others = size - BigInt(this.#bytes)
-    // We have no write in progress here.
+    // This process has no write in progress here, so another one wrote.
     if (others > 0n) throw this.#fault(`somebody else wrote ${others} bytes into it`)
     if (this.#bytes < (this.#options.segmentBytes ?? SEGMENT_BYTES)) return
     await this.#beginNext()
     this.#options.requireHeld?.()
   }
 
-  /** Checks ownership first: a process that overtook this one has replaced the file. */
+  /** Checks the lock first, because a process that overtook this one has replaced the file. */
   #stat(): BigIntStats {
     this.#options.requireHeld?.()
     const there = statSync(this.#segment.file, { bigint: true, throwIfNoEntry: false })

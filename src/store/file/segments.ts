@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ifThere } from '../../system/durable-file.ts'
 
-/** Each journal file is named by its first record. The chain continues across files, so a MAC covers earlier ones. */
+/** A journal file, named by its first record. The chain continues across files, so a MAC covers earlier files. */
 export type Segment = { readonly file: string; readonly firstSeq: number }
 
 const NAME_DIGITS = 12

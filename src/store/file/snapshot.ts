@@ -10,10 +10,10 @@ import { badSnapshot, unreadableState } from './state-faults.ts'
 
 const VERSION = 2
 const PART_ENTRIES = 200
-/** The digest covers the text before it, the MAC covers the digest. */
+/** The digest covers the text before it; the MAC covers the digest. */
 const SEAL = /,"digest":"(0x[0-9a-f]{64})"(?:,"mac":"([0-9a-f]{64})")?\}\n$/
 
-/** The state after `seq` records; `hash` is that of record `seq`. */
+/** The state after `seq` records; `hash` is the hash of record `seq`. */
 export type Snapshot = {
   readonly version: number
   readonly seq: number
@@ -27,7 +27,7 @@ export type SnapshotReading =
   | { readonly tag: 'missing' }
   /** Truncated, or does not match its own digest. */
   | { readonly tag: 'damaged'; readonly detail: string }
-  /** Complete, but not by the wallet's daemon: another wallet or format, or forged. */
+  /** Complete, but not written by the wallet's daemon: another wallet or format, or forged. */
   | { readonly tag: 'foreign'; readonly error: StateCorruptError | WrongStateError }
 
 /** `state.json`, derived from the journal for faster starts. It also proves a minimum length of the journal. */
@@ -35,7 +35,7 @@ export class SnapshotFile {
   readonly #file: string
   readonly #json: JsonFile<Snapshot, SnapshotReading>
 
-  /** With a key, a snapshot of another author is refused. */
+  /** With a key, a snapshot by another author is foreign. */
   constructor(file: string, key?: JournalKey) {
     this.#file = file
     this.#json = new JsonFile(file, {
@@ -53,7 +53,7 @@ export class SnapshotFile {
     }
   }
 
-  /** Replaces the file durably; returns its length. Calls must not overlap. */
+  /** Replaces the file durably and returns its length. Calls must not overlap. */
   write(snapshot: Omit<Snapshot, 'version'>): Promise<number> {
     return this.#json.write({ version: VERSION, ...snapshot })
   }
@@ -123,7 +123,7 @@ function unseal(file: string, text: string, key: JournalKey | undefined): Snapsh
   return { tag: 'foreign', error: badSnapshot(file, detail) }
 }
 
-/** Usually not a forgery, but a config that names another wallet, or a dry run that goes live. */
+/** Usually no forgery, but a config that names another wallet, or a dry run that goes live. */
 function otherOwner(
   { state: { bound } }: Snapshot,
   { hasMac, key }: { readonly hasMac: boolean; readonly key: JournalKey },

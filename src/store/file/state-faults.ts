@@ -1,6 +1,6 @@
 import { codeOf, StateCorruptError } from '../../domain/errors.ts'
 
-/** Remedies by fault. No restore is suggested where the journal itself may be intact. */
+/** Remedies by fault. None suggests a restore while the journal itself may be intact. */
 
 const KEEP_A_COPY =
   'Stop the daemon and keep a copy of the whole state directory before anything else; delete nothing: open orders ' +
@@ -29,7 +29,7 @@ export const badSnapshot = faultWith(
     'proves whole; if it does, `tranched state rebuild` makes state.json anew and loses nothing',
 )
 
-/** An existing file that cannot be read. Node's error names neither the file nor a remedy. */
+/** Maps the error of an existing but unreadable file. Node's error names neither the file nor a remedy. */
 export function unreadableState(file: string, error: unknown): unknown {
   const code = codeOf(error)
   if (code === undefined) return error

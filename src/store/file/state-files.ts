@@ -8,7 +8,7 @@ export type StateFiles = {
   readonly dir: string
   readonly journal: string
   readonly snapshot: string
-  /** Work directory of a restore; left behind if it is killed. */
+  /** Work directory of a restore, left behind if the restore is killed. */
   readonly restoring: string
 }
 

@@ -10,15 +10,15 @@ type HeartbeatPlace = {
 }
 
 export const BEAT_DIGITS = 10
-/** Shorter-lived processes need no thread. */
+/** Delay before the thread starts, because shorter-lived processes need none. */
 const THREAD_AFTER_MS = 1_000
 const STOP = 0
 const COUNT = 1
 const LAST_BYTES = 8
 
 /**
- * The thread waits without an event loop, and opens the file itself so that it never writes to a reused descriptor. A
- * failed write is retried at the next beat; `ageMs` shows the gap.
+ * The thread waits without an event loop, and opens the file itself so that it never writes to a reused descriptor. A failed
+ * write is retried at the next beat; `ageMs` shows the gap.
  */
 const THREAD = `
 const { workerData: { file, ino, at, everyMs, digits, shared } } = require('node:worker_threads')
@@ -39,7 +39,7 @@ fs.closeSync(fd)
 
 /**
  * Overwrites a field of a file every few seconds while this process runs. A thread beats even if the main thread is busy.
- * Falls back to a timer where threads are unavailable.
+ * Falls back to a timer if threads are unavailable.
  */
 export function startHeartbeat({ file, fd, at, everyMs }: HeartbeatPlace) {
   const shared = new SharedArrayBuffer(LAST_BYTES + BigInt64Array.BYTES_PER_ELEMENT)
@@ -71,7 +71,7 @@ export function startHeartbeat({ file, fd, at, everyMs }: HeartbeatPlace) {
   }
 }
 
-/** Bytes of another file must never be overwritten. */
+/** Opens the file and checks its identity: bytes of another file must never be overwritten. */
 function openOwn(file: string, ino: bigint): number {
   const fd = fs.openSync(file, 'r+')
   if (fs.fstatSync(fd, { bigint: true }).ino === ino) return fd
@@ -110,7 +110,7 @@ function beatByTimer(beat: () => void, everyMs: number): () => void {
     try {
       beat()
     } catch {
-      // Shown by its age when the lock is checked.
+      // Ignored, because the lock check detects the beat's age.
     }
   }, everyMs).unref()
   return () => clearInterval(timer)

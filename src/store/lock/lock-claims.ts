@@ -37,7 +37,7 @@ export function readClaims(text: string) {
   return { claims, ended: new Set([...withdrawn, ...overtaken]), overtook: overtaken.length > 0 }
 }
 
-/** Invalid lines come from a power cut or a full disk. They hold nothing. */
+/** A power cut or a full disk leaves invalid lines, which hold no claim. */
 function parseLine(text: string): readonly Line[] {
   try {
     const line: Partial<LockClaim & { withdrawn: string; overtaken: string }> | null =

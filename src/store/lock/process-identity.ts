@@ -4,7 +4,7 @@ import { codeOf } from '../../domain/errors.ts'
 
 /** Distinguishes a process from every other that had the same pid. Undefined parts are unknown on this system. */
 export type ProcessIdentity = {
-  /** For messages only: containers and cloned machines share names. */
+  /** Used only in messages, because containers and cloned machines share names. */
   readonly host: string
   readonly machineId: string | undefined
   /** Changes at each boot. */
@@ -27,7 +27,7 @@ export function identifyProcess(pid: number): ProcessIdentity {
   }
 }
 
-/** `unknown` if its machine, boot or namespace may differ from ours, where pids mean nothing. */
+/** `unknown` if its machine, boot or namespace may differ from ours, because pids then mean nothing. */
 export function checkProcess(known: ProcessIdentity): 'alive' | 'gone' | 'unknown' {
   const now = identifyProcess(known.pid)
   const isOfOlderVersion = known.namespace === undefined && known.startTicks !== undefined
@@ -49,7 +49,7 @@ function checkHere(known: ProcessIdentity): 'alive' | 'gone' {
   if (!answersSignals(known.pid)) return 'gone'
   const status = readStatus(String(known.pid))
   if (status === undefined) return 'alive'
-  // A zombie still answers signals but does nothing.
+  // A zombie still answers signals but does no work.
   if (status.state === 'Z' || status.state === 'X') return 'gone'
   return differ(known.startTicks, status.startTicks) ? 'gone' : 'alive'
 }

@@ -18,19 +18,18 @@ import { checkProcess, identifyProcess } from './process-identity.ts'
 /**
  * One writer per state directory (rules G6 and T5), without kernel locks, because Node has no flock.
  *
- * `lock` is a list of claims, one JSON line each. Lines are only appended; only a claim's `beat` changes in place, every
- * few seconds while its process runs. A claim is in force if its process is not gone and it was neither withdrawn nor
- * overtaken. The first claim in force holds the lock. Of two claimants the later one in the file sees the other and
- * withdraws, so two can never both hold the lock. Only the holder removes the file, so a holder must also find that the
- * path still names its file.
+ * `lock` is a list of claims, one JSON line each. Lines are only appended; only a claim's `beat` changes in place, every few
+ * seconds while its process runs. A claim is in force if its process is not gone and it was neither withdrawn nor overtaken.
+ * The first claim in force holds the lock. The later of two claimants in the file sees the other and withdraws, so two can
+ * never both hold the lock. Only the holder removes the file, so a holder must also find that the path still names its file.
  *
- * A process of the same machine, boot and namespace is checked through the system. Any other (another container, a
- * recreated one, another machine on a shared volume) can only be checked by its beat: it is watched for a stale period of
- * our own monotonic clock, and overtaken if nothing changed. A holder that was suspended meanwhile finds the overtaking
- * mark: `lost` is checked before each signature and each journal write.
+ * The system can check a process of the same machine, boot and namespace. Any other (another container, a recreated one,
+ * another machine on a shared volume) can be checked only by its beat. It is watched for a stale period of our own monotonic
+ * clock, and overtaken if nothing changes. A holder that was suspended meanwhile finds the overtaking mark, because `lost`
+ * is checked before each signature and each journal write.
  */
 type LockOptions = {
-  /** Called once with the holder, if its claim cannot be checked. */
+  /** Called with a message that names the holder, before each wait for a claim that cannot be checked. */
   readonly onWait?: ((line: string) => void) | undefined
   /** A claim without a beat for this long is overtaken; default 30,000. */
   readonly staleMs?: number | undefined
@@ -41,9 +40,9 @@ type LockOptions = {
 export type HeldLock = {
   /** Why this process no longer holds the lock; undefined while it does. Reads the file system each time. */
   lost(): string | undefined
-  /** Cheaper: checks only for appended lines, and does a full read when the last one is old. */
+  /** Cheaper: checks only for appended lines, and makes a full check if the last one is old. */
   lostLately(): string | undefined
-  /** The lock is lost for good. `lost` also reports a disk that does not answer; this does not. */
+  /** True if the lock is lost for good. Unlike `lost`, ignores a disk that does not answer. */
   isOver(): boolean
   /** The overtaken holder may still run, and may have a write in progress. */
   readonly overtook: boolean
@@ -59,11 +58,11 @@ const TRIES_MAX = 8
 const TRY_AGAIN_MS = 25
 const STALE_MS = 30_000
 const BEAT_MS = 3_000
-/** Reads of a claim per stale period. A suspension of the watcher counts as one read at most. */
+/** Reads of a claim per stale period. A suspension of the watcher counts as two reads at most. */
 const READS = 30
 /** A read is reused for this long, unless the file has grown. */
 const RECENT_MS = 100
-/** Claims watched in sequence before the operator must intervene. */
+/** Claims watched in sequence before it gives up. */
 const WATCHES_MAX = 5
 
 /** Acquires the lock, creating the directory if needed, or takes it from a dead process. Throws StateLockedError. */
@@ -109,14 +108,14 @@ type Claimed = {
 }
 type Blocked = { readonly tag: 'blocked'; readonly first: HeldClaim }
 
-/** One attempt with a new claim. Undefined if no claim was in the way and the attempt still failed. */
+/** One attempt with a new claim. Undefined if it failed without a blocking claim. */
 function tryClaim(file: string, claim: LockClaim): Claimed | Blocked | undefined {
   const fd = fs.openSync(file, 'a+', PRIVATE_FILE)
   const giveUp = (first: HeldClaim | undefined): Blocked | undefined => {
     fs.closeSync(fd)
     return first && { tag: 'blocked', first }
   }
-  // Checking first stops a process that restarts repeatedly from growing the file.
+  // Checks first, so that a process that restarts repeatedly does not grow the file.
   const holding = firstInForce(readAll(fd).toString())
   if (holding !== undefined) return giveUp(holding)
   write(fd, claim)
@@ -140,13 +139,13 @@ function holdLock(
 ): HeldLock {
   const heart = startHeartbeat({ file, fd, at: beatAt, everyMs: beatMs })
   const own = fs.fstatSync(fd, { bigint: true })
-  /** At this file length the claim was in force: the file only grows, except for beats. */
+  /** At this file length the claim was in force. The file only grows, except for beats. */
   let lengthSeen = -1n
   let isReleased = false
   let why: string | undefined
   const check = (): string | undefined => {
     if (isReleased) return `${file}: was given back`
-    // After a third of the stale period without a beat. If it fails, others will overtake the lock.
+    // Beats here after a third of the stale period without a beat. If that fails, others will overtake the lock.
     if (heart.ageMs() * 3 > staleMs) heart.beat()
     const there = readIfOwn(file, own, lengthSeen)
     if (there === 'unchanged') return undefined
@@ -177,7 +176,7 @@ function holdLock(
       // A takeover always appends a line to this file.
       if (isRecent && fs.readSync(fd, next, 0, 1, Number(lengthSeen)) === 0) return undefined
     } catch {
-      // Checked again later; reported if that fails as well.
+      // Checked again at once by `lost`, which reports a failure.
     }
     return lost()
   }
@@ -211,7 +210,7 @@ function watch(
 
 type LockRead = 'unchanged' | 'gone' | { readonly text: string; readonly length: bigint }
 
-/** Opens the file by path each time: only that makes a network file system ask its server. */
+/** Opens the file by path each time, because only that makes a network file system ask its server. */
 function readIfOwn(file: string, own: fs.BigIntStats, lengthSeen: bigint): LockRead {
   let fd: number
   try {
@@ -235,7 +234,10 @@ function standsIn(text: string, token: string): boolean {
   return !ended.has(token) && claims.some((claim) => claim.token === token)
 }
 
-/** False as soon as the claim beats or is no longer in the way. Sums bounded intervals of our monotonic clock. */
+/**
+ * False as soon as the claim beats. Returns true early if it no longer blocks. Sums bounded intervals of our monotonic
+ * clock.
+ */
 async function isStale(file: string, claim: LockClaim, staleMs: number): Promise<boolean> {
   const readEveryMs = Math.ceil(staleMs / READS)
   let stillMs = 0
@@ -256,7 +258,7 @@ function isInTheWay(file: string, claim: LockClaim): boolean {
   return firstInForce(textOf(file))?.token === claim.token
 }
 
-/** Marks a claim without beats. If its process resumes, it finds the mark. */
+/** Marks a claim that stopped beating. If its process resumes, it finds the mark. */
 function overtake(file: string, claim: LockClaim): void {
   if (!isInTheWay(file, claim)) return
   const fd = fs.openSync(file, fs.constants.O_WRONLY | fs.constants.O_APPEND)
@@ -268,7 +270,7 @@ function overtake(file: string, claim: LockClaim): void {
   }
 }
 
-/** A single write, so the line is complete; the leading newline isolates it from a torn line before it. */
+/** A single write, so that the line is complete. The leading newline isolates it from a torn line before it. */
 function write(fd: number, line: Line): void {
   fs.writeSync(fd, `\n${JSON.stringify(line)}\n`)
 }

@@ -23,12 +23,12 @@ const TIME_MS_MAX = 8_640_000_000_000_000
 const TRY_AGAIN_MS = 5_000
 
 /**
- * One process per machine signs for a wallet on a chain, across state directories, anchors and copies of the key (rule T5).
- * The claim is a socket in Linux's abstract namespace (unix(7)): it has no file, ends with its process and is shared by all
- * users, but not by containers with their own network. Other systems use a lock among this user's temporary files.
+ * Lets one process per machine sign for a wallet on a chain, across state directories, anchors and copies of the key (rule
+ * T5). The claim is a socket in Linux's abstract namespace (unix(7)): it has no file, ends with its process and is shared by
+ * all users, but not by containers with their own network. Other systems use a lock among this user's temporary files.
  *
- * `overtook`: the state directory was taken over from a suspended process that may still exist. If the claim's holder does
- * not answer, it is that process, and the claim is taken once it is gone. Throws StateLockedError with the holder.
+ * `overtook`: the state directory was taken over from a suspended process that may still exist. A claim holder that does not
+ * answer is taken for that process, and the claim is made once it is gone. Throws StateLockedError with the holder.
  */
 export async function claimWallet(
   claimed: ClaimedWallet,
@@ -94,7 +94,7 @@ function ask(name: string): Promise<WalletHolder | undefined> {
   })
 }
 
-/** Any process may listen under that name, and the answer goes to terminals, so it is validated. */
+/** Validates the answer: any process may listen under that name, and the answer goes to terminals. */
 function holderIn(text: string): WalletHolder | undefined {
   try {
     const { pid, command, startedAtMs, stateDir }: Partial<WalletHolder> = JSON.parse(text)

@@ -75,7 +75,7 @@ export async function copyState(
 ): Promise<StateProof> {
   const copyOf = (file: string): string => join(to, relative(dir, file))
   await mkdir(to, { mode: 0o700 })
-  // The journal is listed after the snapshot was copied, so it holds all of the snapshot's records.
+  // Lists the journal after copying the snapshot, so that it holds all of the snapshot's records.
   const { snapshot } = stateFiles(dir)
   if ((await fileSize(snapshot)) !== undefined)
     await copyPrivately(snapshot, stateFiles(to).snapshot)
@@ -115,9 +115,11 @@ async function nameIt(temporary: string, place: string, signal?: AbortSignal): P
   await syncFile(dirname(place))
 }
 
-/** `<place>.<where>-<pid>-<start ticks>-<random>.tmp`, plain or packed; `where` encodes machine, boot and namespace. */
+/**
+ * `<place>.<where>-<pid>-<start ticks>-<random>.tmp`, plain or packed; `where` encodes host, machine, boot and namespace.
+ */
 const NAME = /\.(?:([0-9a-f]{8})-(\d{1,10})-(\d{1,20})-)?[0-9a-f]{12}\.tmp(?:\.tar)?$/
-/** Leftovers of other machines or older versions are removed after this long: no copy takes a day. */
+/** Age at which leftovers of other machines or older versions are removed; no copy takes a day. */
 const ABANDONED_MS = 86_400_000
 
 /** A temporary name that shows later processes whether its writer still runs. */
@@ -127,7 +129,7 @@ export function temporaryBeside(place: string): string {
   return `${place}.${whereOf(own)}-${pid}-${startTicks}-${randomBytes(6).toString('hex')}.tmp`
 }
 
-/** Removes leftovers of killed processes; ignores what cannot be removed. */
+/** Removes leftovers of killed processes, and ignores failures. */
 async function removeAbandoned(place: string, nowMs: number): Promise<void> {
   const dir = dirname(place)
   for (const name of await readdir(dir).catch(() => [])) {

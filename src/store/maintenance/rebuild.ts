@@ -4,7 +4,10 @@ import { recoverFromJournal, requireSameAuthor } from '../file/journal-recovery.
 import { keepDamaged } from '../file/snapshot.ts'
 import { listFiles } from '../file/state-files.ts'
 
-/** The caller holds the lock. Throws StateCorruptError for a journal that is invalid or shorter than state.json proves. */
+/**
+ * Rebuilds state.json; the caller holds the lock. Throws StateCorruptError for a journal that is invalid or shorter than a
+ * sound state.json proves.
+ */
 export async function rebuildSnapshot(
   dir: string,
   options: {
@@ -29,7 +32,7 @@ export async function rebuildSnapshot(
   await snapshots.write({ ...head, atMs: nowMs, state: imageOf(state) })
   return {
     records: head.seq,
-    /** The damaged previous file; undefined if it was sound or missing. */
+    /** Path of the unusable previous file; undefined if it was sound or missing. */
     kept: isKept ? `${files.snapshot}.damaged` : undefined,
   }
 }

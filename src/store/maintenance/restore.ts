@@ -16,28 +16,28 @@ export type Loss = {
   readonly to: number
   readonly fromAtMs: number
   readonly toAtMs: number
-  /** How many of them authorized a signature: an order, a call, a transaction. */
+  /** Number of them that authorized a signature: an order, a call, a transaction. */
   readonly authorizations: number
 }
 
 type RestoreOptions = {
   readonly key?: JournalKey | undefined
-  /** Replace even a sound or newer state. */
+  /** Replaces even a sound or newer state. */
   readonly replace: boolean
   readonly nowMs: number
-  /** Aborts, as long as nothing was changed. */
+  /** Aborts the restore before its first change to the state. */
   readonly signal?: AbortSignal | undefined
 }
 
 export type Restored = Awaited<ReturnType<typeof restoreState>>
 
 /**
- * Replaces a state directory, whose lock the caller holds, by a backup; the previous files are moved aside. Changes nothing
- * if the plan objects and `replace` is not set. Throws for a damaged backup.
+ * Replaces a state directory, whose lock the caller holds, with a backup; the previous files are moved aside. Changes
+ * nothing if the plan objects and `replace` is not set. Throws for a damaged backup.
  *
  * A crash leaves either the previous files, or a state.json without its journal, which a start refuses.
  *
- * `movedTo`: where the previous files are now; undefined if nothing changed or there were none.
+ * `movedTo`: directory of the previous files; undefined if nothing changed or there were none.
  */
 export async function restoreState(from: string, dir: string, options: RestoreOptions) {
   const { key, replace, nowMs, signal } = options
@@ -74,7 +74,7 @@ async function takeIn(
   }
 }
 
-/** `present`: undefined if there is no state. `objection`: why the operator must confirm, if so. */
+/** `present`: undefined without a state. `objection`: why the operator must confirm; undefined if no reason. */
 async function planFor(backup: StateProof, dir: string, { key, signal }: Reading) {
   if (!(await holdsState(dir)))
     return { backup, present: undefined, loss: undefined, objection: undefined }
@@ -132,7 +132,7 @@ const AUTHORIZATIONS: ReadonlySet<string> = new Set([
   transactionRecorded.type,
 ])
 
-/** Moves state.json first, so that no moment looks like a first start. Returns the location of the old files. */
+/** Moves state.json first, so that no moment looks like a first start. Returns the directory of the old files. */
 async function exchange(made: string, dir: string, nowMs: number): Promise<string | undefined> {
   const stamp = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '')
   const aside = join(dir, `before-restore-${stamp}`)

@@ -19,14 +19,14 @@ import type { Snapshot } from '../file/snapshot.ts'
 import { badSnapshot, damagedJournal } from '../file/state-faults.ts'
 import { listFiles, type StateListing } from '../file/state-files.ts'
 
-/** What a state directory proves, from its first available record to the last. */
+/** The proof of a state directory, from its first available record to the last. */
 export type StateProof = {
   readonly format: 1 | 2
   readonly files: number
   readonly archived: number
   readonly records: number
   readonly last: { readonly seq: number; readonly hash: Hex; readonly atMs: number } | undefined
-  /** The oldest records, if unavailable. */
+  /** Records without a file; always the oldest ones. */
   readonly missing: MissingRecords | undefined
   /** MACs of the records: all valid, not checked without a key, or absent. */
   readonly macs: 'right' | 'unchecked' | 'none'
@@ -38,18 +38,18 @@ export type StateProof = {
   readonly snapshotFault: StateFault | undefined
 }
 
-/** The available part has no fault; it may be incomplete. */
+/** True if the available part has no fault; it may be incomplete. */
 export function isSound({ journalFault, snapshotFault }: StateProof): boolean {
   return journalFault === undefined && snapshotFault === undefined
 }
 
-/** Everything that state.json is made from is present and valid. */
+/** True if all records that state.json is made from are present and valid. */
 export function provesWhole({ journalFault, missing, files }: StateProof): boolean {
   return files > 0 && journalFault === undefined && missing === undefined
 }
 
 type ProofOptions = {
-  /** Without it only the structure is checked. */
+  /** Without a key only the structure is checked. */
   readonly key?: JournalKey | undefined
   readonly archive?: string | undefined
   readonly signal?: AbortSignal | undefined
@@ -179,7 +179,7 @@ async function proveRecords(
   }
 }
 
-/** Another version's snapshot has other fields; a start rebuilds it. */
+/** Compares the snapshot with the state. Another version's snapshot has other fields, and a start rebuilds it. */
 function holds(snapshot: Snapshot, state: DaemonState): boolean {
   if (!isOfThisVersion(snapshot)) return true
   const folded = exactParse(exactStringify(imageOf(state)))

@@ -8,7 +8,7 @@ import { PRIVATE_FILE } from '../../system/durable-file.ts'
 
 const BLOCK_BYTES = 512
 const CHUNK_BYTES = 1024 * 1024
-/** The only names packed or unpacked, so no path escapes the directory. */
+/** The only names packed or unpacked, so that no path escapes the directory. */
 const NAMES = /^(state\.json|journal\.jsonl|journal\/\d{12}\.jsonl)$/
 const SIZE_DIGITS = 11
 

@@ -4,7 +4,7 @@ import { latestStartMs } from '../../domain/schedule/schedule.ts'
 import type { CallBase } from '../../domain/strategy.ts'
 import { none, type StrategyKind } from '../kind.ts'
 
-/** Calls a contract on every slot, through the aggregation service. */
+/** Calls a contract on every slot through the aggregation service. */
 export type CallStrategy = CallBase & { readonly kind: 'call' }
 
 const WEI = { token: ETHER, native: false }
@@ -13,7 +13,7 @@ export const call: StrategyKind<CallStrategy> = {
   venue: 'aggregated',
   decision: {
     by: 'calendar',
-    /** The same call on every slot; it is simulated right before it is signed. */
+    /** The same call on every slot; simulated right before it is signed. */
     decide(
       { name: strategy, schedule, target, calldata, value, gasLimit, label },
       { slotSeconds, caller: owner },

@@ -33,7 +33,7 @@ const signature = scalar({
   },
 })
 
-/** Any tree of lists and scalars; the function's types are checked later. */
+/** Any tree of lists and scalars; checked against the function's types later. */
 const argument = z.unknown().transform((given) => given as Tree)
 
 const schema = section({
@@ -59,7 +59,7 @@ export const callFile = kindSchema(call, {
   schema,
   build,
   does: 'calls a contract on a schedule, through the aggregation service',
-  // The config has no contract to call yet.
+  // The config of `tranched init` has no contract to call.
   examples: { slow: 'claim-weekly', fast: 'call', runsAsIs: false },
   hints: {},
 })
@@ -68,7 +68,7 @@ function build(input: CallInput, context: StrategyContext): CallStrategy | undef
   const target = targetOf(input, context)
   const calldata = buildCalldata(input, context)
   const value = baseUnits(input.value)
-  // Caps are in wei of value, on any chain.
+  // Caps are in wei of value on any chain.
   const limits = buildLimits(input.limits, ETHER, context)
   checkCanRun(value, limits, context)
   warnOfValue(input, limits, context)
@@ -89,8 +89,8 @@ function build(input: CallInput, context: StrategyContext): CallStrategy | undef
 }
 
 /**
- * The contract to call, which must be allowed. A disabled file may lack the `aggregator` section, so that an example does not
- * keep a config without the service from loading.
+ * The contract to call, which the config must allow. A disabled file may lack the `aggregator` section, so that an example
+ * does not keep a config without the service from loading.
  */
 function targetOf(input: CallInput, { settings, report, warn }: StrategyContext): Address {
   const { aggregator } = settings
@@ -140,7 +140,7 @@ function encodeCall(called: FunctionSignature, args: readonly AbiValue[]): Hex {
   return `${selector}${encodeAbiParameters(called.inputs, args).slice(2)}` as Hex
 }
 
-/** A call above one of its caps would be skipped on every slot. */
+/** Rejects a call above one of its caps, which would be skipped on every slot. */
 function checkCanRun(value: BaseUnits, limits: StrategyLimits, { report }: StrategyContext): void {
   for (const name of ['perDay', 'total'] as const) {
     const cap = limits[name].get(NATIVE_TOKEN)

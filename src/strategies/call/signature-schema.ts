@@ -29,8 +29,8 @@ class SignatureFault extends Error {
 }
 
 /**
- * Reads `claim(address)`, with or without parameter names and the word `function`; tuples are lists of types in parentheses. Own
- * code, because libraries do not report where a signature is wrong.
+ * Reads `claim(address)`, with or without parameter names and the word `function`; tuples are lists of types in parentheses.
+ * Not a library, because libraries do not report where a signature is wrong.
  */
 export function parseSignature(text: string): Reading<FunctionSignature> {
   try {
@@ -85,7 +85,7 @@ class SignatureReader {
     return { ...base, type, ...(name === '' ? {} : { name }) }
   }
 
-  /** An elementary type, or a tuple after its keyword. */
+  /** An elementary type, or a tuple after the word `tuple`. */
   #named(depth: number): AbiParam {
     const start = this.#at
     const word = this.#word('a type is missing here')
@@ -129,7 +129,7 @@ class SignatureReader {
     return found
   }
 
-  /** At the end of the text it points at the last character. */
+  /** Points at the current character, or at the last one if the text has ended. */
   #fault(message: string, length = 1): SignatureFault {
     const offset = Math.min(this.#at, Math.max(0, this.#text.length - 1))
     return new SignatureFault(message, { offset, length })

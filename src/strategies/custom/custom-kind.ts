@@ -37,12 +37,12 @@ export const custom: StrategyKind<CustomStrategy> = {
       tokens.filter((buy) => buy !== sell).map((buy) => ({ sell, buy })),
     )
   },
-  // The module's version counts instead.
+  // The module's version identifies it instead.
   shapesNoOrder: ['module' satisfies keyof CustomStrategy],
 }
 
 /**
- * Reads the module's answer without trusting it: its orders become intents only within its tokens, prices, balances and limits. A
+ * Reads the module's answer without trusting it: its orders become intents only within its tokens, prices and balances. A
  * malformed or missing answer skips the slot.
  */
 export function decideCustom(
@@ -82,7 +82,7 @@ function thrownText(error: unknown): string {
   }
 }
 
-/** The module's view; a skip if a balance is unknown, which the module would take for 0. */
+/** The module's view. A skip if a balance is unknown, because the module would take it for 0. */
 export function moduleView(strategy: CustomStrategy, view: MarketView): ModuleView | Skip {
   const names = [...strategy.assets]
   const balances: [string, { readonly amount: bigint; readonly decimals: number }][] = []
@@ -109,7 +109,7 @@ export function moduleView(strategy: CustomStrategy, view: MarketView): ModuleVi
   }
 }
 
-/** Every order needs a price, and the orders of a token together its balance. */
+/** Skips unless every order has a price and the balance covers all orders of a token together. */
 function notPossible(orders: readonly WantedOrder[], view: MarketView): Skip | undefined {
   const sold = new Map<Asset, bigint>()
   for (const { sell, buy, amount } of orders) {

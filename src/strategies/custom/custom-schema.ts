@@ -47,7 +47,7 @@ export const customFile = kindSchema(custom, {
   },
 })
 
-/** `load-modules.ts` starts the module. */
+/** Does not start the module; `load-modules.ts` does. */
 function build(input: CustomInput, context: StrategyContext): CustomStrategy | undefined {
   const limits = buildLimits(input.limits, undefined, context)
   const assets = buildAssets(input, context)
@@ -82,7 +82,7 @@ function buildAssets(
   return assets.size === tokens.length ? assets : undefined
 }
 
-/** A token without a feed to another could not even be sold. */
+/** Rejects a token that no feed connects with another: it could not even be sold. */
 function checkCanTrade(tokens: readonly Token[], { pricePath, report }: StrategyContext): void {
   if (tokens.length < 2) {
     const message = 'with one token there is nothing to trade'

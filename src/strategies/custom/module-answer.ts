@@ -3,7 +3,7 @@ import { type BaseUnits, baseUnits } from '../../domain/money/units.ts'
 import type { StrategyMemory } from '../../domain/strategy-memory.ts'
 import { excerpt } from '../../domain/text/outside-text.ts'
 
-/** Exact input, of the module's own tokens. */
+/** An exact-input order within the module's own tokens. */
 export type WantedOrder = { readonly sell: Asset; readonly buy: Asset; readonly amount: BaseUnits }
 
 /** A checked answer. */
@@ -25,7 +25,8 @@ const MEMORY_TEXT_MAX = 4_096
 const LINE_MAX = 200
 
 /**
- * Reads the result of a module's `decide`, each part once. An unknown key is a fault: a misspelt `memoryOnFill` would be lost.
+ * Reads the result of a module's `decide`, each part once. An unknown key is a fault, because a misspelt `memoryOnFill`
+ * would be lost.
  *
  * @throws {ModuleFault}
  */

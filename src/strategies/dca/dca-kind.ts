@@ -28,9 +28,9 @@ import { none, type SlotInputs, type StrategyKind } from '../kind.ts'
 export type DcaStrategy = TradeBase & {
   readonly kind: 'dca'
   readonly size: OrderSize
-  /** Deepest first; amounts of the same side as `size`. */
+  /** Deepest first; amounts have the same side as `size`. */
   readonly dips: readonly Dip[]
-  /** Window of the highest price. */
+  /** Window in which the highest price counts. */
   readonly dipWindowMs: number
 }
 
@@ -68,7 +68,7 @@ export const dca: StrategyKind<DcaStrategy> = {
   trigger: undefined,
 }
 
-/** Most that one slot sells; undefined if that depends on an unknown price. */
+/** Maximum that one slot sells; undefined if that depends on an unknown price. */
 function dearest(
   strategy: DcaStrategy,
   { priceOf }: Pick<SlotInputs, 'priceOf'>,
@@ -82,7 +82,10 @@ function dearest(
   return bounds.reduce<bigint>(maxOf, 0n)
 }
 
-/** Dollar-cost averaging: trades the same amount on every slot within price bounds and balance, and the dip's amount on a dip. */
+/**
+ * Dollar-cost averaging: trades the same amount on every slot within price bounds and balance, and the dip's amount on a
+ * dip.
+ */
 export function decideDca(strategy: DcaStrategy, view: MarketView): Decision {
   const answer = tradePrice(strategy, view)
   if (!answer.ok) return noPrice(answer)
@@ -98,17 +101,17 @@ export function decideDca(strategy: DcaStrategy, view: MarketView): Decision {
   return { tag: 'trade', intents: [intent], memory }
 }
 
-/** By the deepest dip that the price has reached. */
+/** Size by the deepest dip that the price has reached. */
 function sizeAt({ size, dips }: DcaStrategy, price: Ratio, highest: Ratio | undefined): OrderSize {
   if (highest === undefined) return size
   const dip = dips.find(({ dropBps }) => compareRatio(price, scaleBps(highest, -dropBps)) <= 0)
   return dip === undefined ? size : { ...size, amount: dip.amount }
 }
 
-/** A price not reached since. The first of the list is the highest of the window. */
+/** A price that was not reached again since. The first of the list is the highest of the window. */
 type High = { readonly atSeconds: number; readonly price: Ratio }
 
-/** Further highs are dropped behind the first, which makes a later dip smaller, never larger. */
+/** Beyond this, highs after the first are dropped, which makes a later dip smaller, never larger. */
 const HIGHS_MAX = 64
 
 function highsOf(strategy: DcaStrategy, view: MarketView, price: Ratio): readonly High[] {
@@ -130,7 +133,7 @@ function memoryOf(strategy: DcaStrategy, highs: readonly High[]): StrategyMemory
   return { [keyOf(strategy)]: texts.join(',') }
 }
 
-/** By pair, so that highs from before an edit of the file do not count. */
+/** Keyed by pair, so that highs from before a change of the file's tokens do not count. */
 function keyOf({ sell, buy }: DcaStrategy): string {
   return `highs ${pairKey(sell.token, buy.token)}`
 }

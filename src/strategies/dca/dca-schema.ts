@@ -99,7 +99,7 @@ function buildDips(
 
 /**
  * Exact output leaves the sold amount open. The feed and `maxDeviationBps` bound each order, but a feed can be far from the
- * operator's expectation, so the file must have a highest price or a daily cap.
+ * operator's expectation. So the file must have a highest price or a daily cap.
  */
 function checkSizeFields(input: DcaInput, { report }: StrategyContext): void {
   const { amount, buyAmount } = input
@@ -125,7 +125,7 @@ function buildSize(input: DcaInput, trade: Trade, context: StrategyContext): Ord
   return value === undefined ? undefined : { side, amount: value }
 }
 
-/** The least that one order sells; for exact output, at its lowest price. */
+/** Minimum that one order sells; for exact output, at its lowest price. */
 function leastSold(size: OrderSize, price: PriceBounds): bigint {
   if (size.side === 'sell') return size.amount
   return price.min === undefined ? 0n : mulDivDown(size.amount, price.min.num, price.min.den)

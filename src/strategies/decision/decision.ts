@@ -8,7 +8,7 @@ import type { StrategyMemory } from '../../domain/strategy-memory.ts'
 import type { LimitHit } from '../../journal/projections/limits.ts'
 import type { Purchase } from '../../journal/state/daemon-state.ts'
 
-/** Everything that the decision of a slot may depend on. */
+/** All inputs of a slot's decision. */
 export type MarketView = {
   readonly slotSeconds: SlotSeconds
   /** Time of the block that was read. */
@@ -22,14 +22,14 @@ export type MarketView = {
   readonly held: ReadonlyMap<Address, bigint>
   /** By `pairKey`: sell base units per buy base unit. */
   readonly prices: ReadonlyMap<string, PairPriceAnswer>
-  /** Most that one order can ever sell of a token under all caps. */
+  /** Maximum that one order can ever sell of a token under all caps. */
   readonly orderCaps: ReadonlyMap<Address, BaseUnits>
   readonly memory: StrategyMemory
-  /** Spent since the beginning, plus what orders in flight may still take, by token. */
+  /** Base units spent since the beginning, plus the amount that pending orders may still spend, by token. */
   readonly spent: ReadonlyMap<Address, BaseUnits>
-  /** The part of `spent` that orders in flight may still take. */
+  /** The part of `spent` that pending orders may still spend. */
   readonly promised: ReadonlyMap<Address, BaseUnits>
-  /** Unsold purchases of the strategy `entryOf`, if named. */
+  /** Unsold purchases of the strategy that `entryOf` names, if any. */
   readonly entry?: Purchase | undefined
 }
 
@@ -66,13 +66,13 @@ export function pairKey(sell: Token, buy: Token): string {
   return `${sell.symbol}/${buy.symbol}`
 }
 
-/** At most as much as one order can ever sell; the rest is for later slots. */
+/** Limits an amount to the maximum of one order; the rest is left for later slots. */
 export function withinOrderCap(view: MarketView, token: Token, amount: bigint): bigint {
   const cap = view.orderCaps.get(token.address)
   return cap === undefined ? amount : minOf(amount, cap)
 }
 
-/** Uncommitted balance; undefined if unread, which is not 0. */
+/** Uncommitted balance; undefined if unread, which does not mean 0. */
 export function availableOf(view: MarketView, asset: Asset): bigint | undefined {
   return view.available.get(assetKey(asset))
 }

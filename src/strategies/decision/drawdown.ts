@@ -17,8 +17,8 @@ const PEAK = 'drawdown.peak'
 const SINCE = 'drawdown.since'
 
 /**
- * Compares the value of a strategy's tokens with its highest at any slot since it was last resumed or its tokens changed. Tokens
- * moved out of the wallet count as a loss. Without a price the limit never trips.
+ * Compares the value of a strategy's tokens with its highest value at any slot since the strategy was last resumed or its
+ * tokens changed. Tokens moved out of the wallet count as a loss. Without a price the limit never trips.
  */
 export function drawdownOf(
   strategy: Strategy,
@@ -48,7 +48,10 @@ export function drawdownOf(
 /** Rounding error of a value summed by token, base units. */
 const ROUNDED_UNITS = 3n
 
-/** Prices of a pair between which the value neither trips the limit nor reaches a new high; undefined if this price does not tell. */
+/**
+ * Prices of a pair between which the value neither trips the limit nor reaches a new high; undefined if this pair's price
+ * alone does not decide that.
+ */
 export function drawdownBand(
   strategy: Strategy,
   { base, quote }: { readonly base: Token; readonly quote: Token },
@@ -61,7 +64,7 @@ export function drawdownBand(
   let bases = 0n
   let quotes = 0n
   for (const { token, native } of kindOf(strategy).portfolio?.(strategy).assets ?? []) {
-    // Native coin is held under another key.
+    // The native coin is held under another key.
     if (native) return undefined
     const held = view.held.get(token.address) ?? 0n
     if (token.address === base.address) bases += held

@@ -11,15 +11,15 @@ const FAR_TIMES = 10n
 
 /** Prices in a file that look like mistakes at the current price. */
 export type Implausible = {
-  /** Rungs that would trade at once, a sentence each. */
+  /** Rungs that would trade at once, one sentence each. */
   readonly fires: readonly string[]
-  /** Other bounds far off the price, a sentence each. */
+  /** Other bounds far from the price, one sentence each. */
   readonly far: readonly string[]
-  /** A price is unknown, so that not everything was compared. */
+  /** True if a price is unknown, so that some bounds were not compared. */
   readonly isPartial: boolean
 }
 
-/** A price of the file and its feed's price, `quote` per `base` in base units. */
+/** A price of the file with its feed's price, `quote` per `base` in base units. */
 type Bound = Level & { readonly price: Ratio; readonly base: Token; readonly quote: Token }
 
 /** A strategy whose file may have levels or price bounds. */
@@ -56,7 +56,7 @@ function levelBounds(strategy: BoundedStrategy, view: TriggerView): readonly Bou
   return trigger.levels(strategy, price, view).map((level) => ({ ...level, price, base, quote }))
 }
 
-/** Undefined if the price is unknown, unless the file declares that there is no feed. */
+/** Undefined if the price is unknown, unless the file declares a pair without a feed. */
 function tradeBounds(strategy: BoundedStrategy, view: TriggerView): readonly Bound[] | undefined {
   const { sell, buy, price: bounds, priceCheck } = strategy
   const given = (['min', 'max'] as const).flatMap((name) => {
@@ -95,7 +95,7 @@ function textOf(bound: Bound): string {
   return `${name} ${says.join(' and ')}: ${here}${isInverted(bound) ? otherWayText(bound) : ''}`
 }
 
-/** Whether a level far off is near the price of the inverse pair. */
+/** True if a level far from the price is near the price of the inverse pair. */
 function isInverted(bound: Bound): boolean {
   const { level, price, base, quote } = bound
   if (level === undefined || farSide(bound) === undefined) return false

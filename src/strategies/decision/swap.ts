@@ -23,7 +23,7 @@ export const oneDirection = {
   pairs: ({ sell, buy }: TradeBase) => [{ sell: sell.token, buy: buy.token }],
 } as const
 
-/** Members of kinds that trade by holdings or a module: only caps bound their orders. */
+/** Members of kinds that trade by holdings or a module, whose orders only caps bound. */
 export const byHoldings = {
   venue: 'gasless',
   portfolio: undefined,
@@ -72,7 +72,9 @@ export function swapIntent(
   }
 }
 
-/** The most that an order may take: its exact input, or for exact output the price plus slippage and deviation, rounded up. */
+/**
+ * Maximum that an order may sell: its exact input, or for exact output the price plus slippage and deviation, rounded up.
+ */
 export function mostToSell(strategy: SwapBase, size: OrderSize, price: Ratio): BaseUnits {
   if (size.side === 'sell') return size.amount
   const fair = mulDivUp(size.amount, price.num, price.den)
@@ -91,7 +93,7 @@ export function outsideBounds(
   return skip('price-outside-bounds', `the price is ${text}`)
 }
 
-/** The balance must be known and cover the most that an order may take. */
+/** Skips unless the balance is known and covers the maximum that an order may sell. */
 export function notCovered(view: MarketView, sell: Asset, maxSell: BaseUnits): Skip | undefined {
   const free = availableOf(view, sell)
   if (free === undefined) return unreadable(sell)

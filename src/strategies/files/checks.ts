@@ -35,7 +35,7 @@ export function buildTrade(
   return { ...buildSwap(input, context), ...trade, limits, price, priceCheck }
 }
 
-/** A pair without a feed must be named and bounded by a price of its own. */
+/** Requires a pair without a feed to be named and bounded by its own price. */
 function checkPrices(
   price: TradeInput['price'],
   trade: Trade,
@@ -66,7 +66,7 @@ function checkPrices(
   return 'bounds'
 }
 
-/** In base units of sell per base unit of buy. */
+/** Price bounds in base units of sell per base unit of buy. */
 function buildBounds(
   price: TradeInput['price'],
   trade: Trade,
@@ -96,7 +96,7 @@ export function buildSwap(
   return { name, file, enabled, slippageBps, maxDeviationBps: Math.min(own, widest) }
 }
 
-/** An order above one of its caps would be skipped on every slot. */
+/** Rejects an order above one of its caps, which would be skipped on every slot. */
 export function checkOrderFits(
   order: { token: Token; least: bigint; path: Path; limits: StrategyLimits },
   { settings, report }: StrategyContext,

@@ -45,7 +45,7 @@ import {
 } from '../../domain/strategy.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 
-/** The context of reading a strategy file. Warnings do not stop anything. */
+/** The context of reading a strategy file. Warnings do not reject the file. */
 export type StrategyContext = {
   readonly file: string
   readonly settings: Settings
@@ -149,7 +149,7 @@ const priceBounds = section({
     .describe('Pair to trade although no feed gives its price; needs price.max'),
 })
 
-/** Fields of a swap of one direction. */
+/** Fields of a one-directional swap. */
 export const tradeFields = {
   ...swapFields,
   sell: symbol.describe('Token to sell; ETH is wrapped first'),
@@ -175,7 +175,7 @@ export function buildSchedule(input: ScheduleInput): Schedule {
   }
 }
 
-/** For kinds that decide by balances, which orders in flight would change. */
+/** For kinds that decide by balances, because pending orders change these. */
 export function buildSerialSchedule(input: ScheduleInput, { report }: StrategyContext): Schedule {
   if (input.overlap === 'allow') {
     const message = 'this kind decides by balances, which orders in flight are about to change'
@@ -184,7 +184,7 @@ export function buildSerialSchedule(input: ScheduleInput, { report }: StrategyCo
   return { ...buildSchedule(input), overlap: 'skip' }
 }
 
-/** Caps in base units, by token. A plain amount is of `sell`, which is undefined for kinds that sell several tokens. */
+/** Caps in base units, by token. A plain amount is in `sell`, which is undefined for kinds that sell several tokens. */
 export function buildLimits(
   input: LimitsInput,
   sell: Token | undefined,
@@ -227,7 +227,7 @@ function buildCaps(
 
 type Place = { readonly path: Path; readonly context: StrategyContext }
 
-/** Base units of a decimal amount; undefined, and reported, if it has too many decimals. */
+/** Base units of a decimal amount. Returns undefined and reports a fault if it has too many decimals. */
 export function buildAmount(
   text: string,
   token: Token,
@@ -238,7 +238,7 @@ export function buildAmount(
   return value
 }
 
-/** `ETH` is WETH, wrapped before or unwrapped after the order. */
+/** Finds a token by name. `ETH` is WETH, wrapped before or unwrapped after the order. */
 export function findAsset(name: string, { path, context }: Place): Asset | undefined {
   const { tokens } = context.settings
   const native = name === ETHER.symbol

@@ -3,9 +3,9 @@ import type { Path } from '../../config/yaml/problem.ts'
 import { parseCron } from '../../domain/schedule/cron.ts'
 
 export type Written = {
-  /** The scalar value, if it is one. */
+  /** The value, if it is a scalar. */
   readonly text: string | undefined
-  /** Of the strategy. */
+  /** Name of the strategy. */
   readonly name: string
   /** Parent keys; empty at the top of the file. */
   readonly below: readonly (string | number)[]
@@ -14,13 +14,13 @@ export type Written = {
 
 type Hint = (written: Written) => string | undefined
 
-/** Hints of one kind, before those of all kinds. */
+/** Hints of one kind, which precede those of all kinds. */
 export type KindHints = {
   /** For an unknown key. */
   readonly unknownKey?: Hint
-  /** For a value of another shape or form. */
+  /** For a value of the wrong shape or form. */
   readonly strangeValue?: Hint
-  /** Names of the kind in other programs, and the way here. */
+  /** Names of the kind in other programs, each with a hint. */
   readonly otherNames?: readonly (readonly [names: RegExp, hint: string])[]
 }
 
@@ -67,7 +67,7 @@ const strangeValue = byKey({
     PERCENT.test(text) || /^\d+\.\d+$/.test(text) ? slippage({ text }) : undefined,
   dip: ({ text = '' }) =>
     `\`dip: [{ drop: ${PERCENT.test(text) ? text : '10%'}, amount: "50" }]\`: how far the price fell, and what is sold then`,
-  // An average in place of a price.
+  // An average instead of a price.
   'above below': ({ text = '' }) => (/^[a-z]+ *\(/i.test(text) ? INDICATORS : undefined),
   'band rearm trailing maxDeviation maxCost drawdown': percentage,
   amount: ({ text }) =>
@@ -76,7 +76,7 @@ const strangeValue = byKey({
       : undefined,
 })
 
-/** The fault with a hint in the author's own numbers. */
+/** Adds a hint to a fault, with the numbers of the file. */
 export function withHint(fault: Fault, tree: Tree, own: KindHints): Fault {
   const hint = fault.hint ?? hintOf(fault, tree, own)
   return hint === undefined ? fault : { ...fault, hint }
@@ -97,7 +97,7 @@ function hintOf({ path, at }: Fault, tree: Tree, own: KindHints): string | undef
     : (own.strangeValue?.(written) ?? strangeValue(written))
 }
 
-/** Hints by key, each for one or more keys with blanks between them. */
+/** Hints by key; each applies to one or more keys, separated by blanks. */
 export function byKey(hints: Readonly<Record<string, Hint>>): Hint {
   const list = Object.entries(hints)
   return (written) => list.find(([keys]) => keys.split(' ').includes(written.key))?.[1](written)

@@ -7,9 +7,9 @@ import { KIND_NAMES, kindNamed } from '../registry.ts'
 import type { LimitsInput, StrategyContext } from './fields.ts'
 import { type KindHints, withHint } from './hints.ts'
 
-/** Everything about a kind that is not needed to trade. */
+/** The parts of a kind that trading does not need. */
 export interface KindSchema<S extends StrategyBase> {
-  /** Source of the JSON Schemas for editors and of the reference. */
+  /** Source of the editors' JSON Schemas and of the reference. */
   readonly schema: z.ZodObject
   /** Undefined if reported faults leave nothing to build. */
   read(document: ConfigDocument, context: StrategyContext): S | undefined
@@ -19,7 +19,7 @@ export interface KindSchema<S extends StrategyBase> {
   readonly examples: {
     readonly slow: string
     readonly fast: string
-    /** Whether the slow one runs with the config of `tranched init`. */
+    /** True if the slow one runs with the config of `tranched init`. */
     readonly runsAsIs: boolean
   }
   readonly hints: KindHints

@@ -9,7 +9,9 @@ import { asksModule, type Strategy } from '../registry.ts'
 
 type SecretPlaces = Pick<Settings, 'wallets' | 'stateDir'>
 
-/** Starts the strategies' modules and returns their problems. A module may read its folder, so no key or state may be there. */
+/**
+ * Starts the strategies' modules and returns their problems. A module may read its folder, so no key or state may be there.
+ */
 export async function loadModules(
   strategies: readonly Strategy[],
   secrets: SecretPlaces,
@@ -26,7 +28,7 @@ export async function loadModules(
   return problems.flat()
 }
 
-/** Refuses a key, password or state below the folder of a module. */
+/** Refuses a module whose folder contains a key, password or state. */
 function exposed(strategy: ModuleStrategy, secrets: SecretPlaces): ModuleFault | undefined {
   const folder = dirname(realPath(strategy.module))
   const places = [...secretFiles(secrets), secrets.stateDir]
@@ -42,7 +44,7 @@ function exposed(strategy: ModuleStrategy, secrets: SecretPlaces): ModuleFault |
   }
 }
 
-/** With links resolved; the path itself if nothing exists there. */
+/** Resolves links; returns the path itself if it does not exist. */
 function realPath(path: string): string {
   try {
     return realpathSync(path)

@@ -39,18 +39,20 @@ type StrategiesLoaded =
       readonly sound: readonly Strategy[]
     }
 
-/** A text that overrides a value of a strategy's file. */
+/** A text that replaces a value of a strategy's file. */
 export type StrategyPut = Parameters<typeof withText>[1] & { readonly strategy: string }
 
-/** A directory with more files is the wrong one. */
+/** A directory with more files is probably the wrong one. */
 const FILES_MAX = 20_000
-/** Not hidden files, where editors keep copies. */
+/** Excludes hidden files, where editors keep copies. */
 const STRATEGY_FILE = /^[^.].*\.ya?ml$/s
-/** Names that the author may take for strategy files: `.YML`, or `.yaml.txt`. */
+/** Names that look like strategy files but are not read: `.YML`, or `.yaml.txt`. */
 const NEAR_MISS = /^[^.].*\.ya?ml(?:\.txt)?$/is
 const READ_NAMES = 'a name that ends in .yaml or .yml'
 
-/** Reads every `*.yaml` and `*.yml` file of a directory, without subfolders, by name. Reports all problems at once. */
+/**
+ * Reads every `*.yaml` and `*.yml` file of a directory, sorted by name, without subfolders. Reports all problems at once.
+ */
 export function loadStrategies(options: {
   dir: string
   settings: Settings
@@ -154,7 +156,7 @@ function readFileOf(
   return { file, document, strategy, problems, warnings: warnings.map(toProblem) }
 }
 
-/** Texts without a place in the file are faults. */
+/** Applies replaced texts. A text without a place in the file is a fault. */
 function withPuts(
   before: ConfigDocument,
   puts: readonly StrategyPut[],
@@ -171,12 +173,12 @@ function withPuts(
   return { document, strange }
 }
 
-/** `entryOf` must name a strategy that buys the sold token with the watched price's quote. */
+/** Reports an `entryOf` unless it names a strategy that buys the sold token with the watched price's quote. */
 function strangeEntries(files: readonly StrategyFile[]): Problem[] {
   const strategies = new Map(
     files.flatMap(({ strategy }) => (strategy ? [[strategy.name, strategy]] : [])),
   )
-  // A file with a fault, which is reported anyway, may be the named one.
+  // A file with a fault, which is already reported, may be the named one.
   if (files.some(({ strategy }) => strategy === undefined)) return []
   return files.flatMap(({ document, strategy }) => {
     const entry = strategy && kindOf(strategy).entry(strategy)

@@ -34,12 +34,12 @@ export type RebalanceStrategy = SwapBase & {
   readonly targets: readonly RebalanceTarget[]
   /** Tolerated drift of a weight, basis points of the portfolio. */
   readonly bandBps: number
-  /** Whether to trade back into the band, or to the target. */
+  /** Trade back to the edge of the band, or to the target. */
   readonly to: 'edge' | 'target'
   readonly quote: Token
-  /** Least value of an order, `quote` base units. */
+  /** Minimum value of an order, `quote` base units. */
   readonly minTrade: BaseUnits
-  /** Most that an order may cost against the feed, basis points of its value. */
+  /** Maximum cost of an order against the feed, basis points of its value. */
   readonly maxCostBps: number | undefined
 }
 
@@ -142,9 +142,9 @@ function driftOf({ value, weightBps }: Position, total: bigint): bigint {
   return drift < 0n ? -drift : drift
 }
 
-/** Moves weights just inside their bands; the positions with the most room take or give the difference. */
+/** Moves weights just inside their bands; the positions with the most room absorb the difference. */
 function onEdge({ bandBps }: RebalanceStrategy, { positions, total }: Portfolio): bigint[] {
-  // One basis point inside, because of rounding.
+  // One basis point inside, to allow for rounding.
   const room = BigInt(Math.max(0, bandBps - 1))
   const edges = positions.map(({ weightBps }) => ({
     low: mulDivDown(total, weightBps > room ? weightBps - room : 0n, BPS),

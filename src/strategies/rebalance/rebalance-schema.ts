@@ -107,7 +107,7 @@ function buildTargets(
   return built.length === entries.length ? built : undefined
 }
 
-/** Not ETH, which would be wrapped for each order and pays for gas. */
+/** Excludes ETH, which would be wrapped for each order and pays for gas. */
 function plainToken(
   name: string,
   path: readonly string[],

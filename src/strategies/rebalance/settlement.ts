@@ -13,8 +13,8 @@ type Transfer<Member> = {
 const EXACT_MEMBERS_MAX = 12
 
 /**
- * The fewest transfers that settle the balances, up to `tolerance` each. First finds the most groups that settle among
- * themselves, because a group of n needs n - 1 transfers.
+ * The fewest transfers that settle the balances within `tolerance`. First finds the most groups that settle among
+ * themselves, because a group of n needs n - 1 transfers. Beyond EXACT_MEMBERS_MAX members, settles all as one group.
  */
 export function settle<Member>(
   balances: readonly Balance<Member>[],
@@ -26,8 +26,8 @@ export function settle<Member>(
 }
 
 /**
- * The most groups with sums near 0: orders the members so that as many prefixes as possible sum to 0, each of which ends a group.
- * `most[set]` counts those prefixes for the best order of a subset, and `last[set]` is its last member.
+ * The most groups with sums near 0. Orders the members so that as many prefixes as possible sum to about 0, each of which
+ * ends a group. `most[set]` counts those prefixes for the best order of a subset; `last[set]` is its last member.
  */
 function selfSettlingGroups<Member>(
   open: readonly Balance<Member>[],
@@ -78,7 +78,7 @@ function groupsOf<Member>(
   return groups
 }
 
-/** Largest surplus to largest lack: each transfer settles at least one member. */
+/** Transfers from the largest surplus to the largest lack: each transfer settles at least one member. */
 function settleGroup<Member>(group: readonly Balance<Member>[]): readonly Transfer<Member>[] {
   const byDelta = group.toSorted((a, b) => compare(a.delta, b.delta))
   const lacking = byDelta.filter(({ delta }) => delta < 0n).map((each) => ({ ...each }))

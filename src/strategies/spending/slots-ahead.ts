@@ -10,15 +10,15 @@ import type { DaemonState } from '../../journal/state/daemon-state.ts'
 import type { Strategy } from '../registry.ts'
 
 const DAY_SECONDS = DAY_MS / 1000
-/** Days searched for the worst day: a week and a day cover common patterns. */
+/** Days searched for the worst day; a week and a day cover common patterns. */
 const DAYS_LOOKED_AT = 8
 const SLOTS_MAX = 200_000
 
-/** Slots are listed for a year, or as many as can be read in a millisecond or two. */
+/** Slots are listed for a year, or as many as a millisecond or two allows. */
 const AHEAD_SECONDS = 366 * DAY_SECONDS
 const NAMED_MAX = 500
 
-/** A strategy's schedule with its first slot, if the journal has it for this very schedule. */
+/** A strategy's schedule with its first slot, if the journal has one for this very schedule. */
 export function scheduleOf(state: DaemonState, { name, schedule }: Strategy): Schedule {
   const anchor = state.strategies.get(name)?.anchor
   return anchor?.scheduleKey !== scheduleKey(schedule)
@@ -26,7 +26,7 @@ export function scheduleOf(state: DaemonState, { name, schedule }: Strategy): Sc
     : anchored(schedule, anchor.fromSeconds + 1)
 }
 
-/** The same, where a schedule that was not seen yet begins now. */
+/** The same, but a schedule that is new to the journal begins now. */
 export function scheduleAhead(
   state: DaemonState,
   strategy: Strategy,
@@ -35,12 +35,12 @@ export function scheduleAhead(
   return anchored(scheduleOf(state, strategy), nowSeconds + 1)
 }
 
-/** Most slots in any 24 hours of the days ahead. A schedule that was not seen yet begins now. */
+/** Maximum slots in any 24 hours of the days ahead. A schedule that is new to the journal begins now. */
 export function mostSlotsInDay(schedule: Schedule, nowSeconds: number): number {
   const known = anchored(schedule, nowSeconds + 1)
   const next = nextSlot(known, nowSeconds)
   if (next === undefined) return 0
-  // The current day may be the only one of its month: the next slots after it make a whole day.
+  // The current day may be the only one of its month, so the search continues a whole day after it.
   const later = nextSlot(known, next + DAY_SECONDS - 1)
   const ahead = mostFrom(known, next, DAYS_LOOKED_AT)
   return later === undefined ? ahead : Math.max(ahead, mostFrom(known, later, 1))
@@ -57,7 +57,7 @@ function mostFrom(schedule: Schedule, from: SlotSeconds, days: number): number {
   return most
 }
 
-/** `untilSeconds`: how far the calendar was read, epoch seconds; undefined if no slot follows. */
+/** `untilSeconds`: end of the calendar that was read, epoch seconds; undefined if no slot follows. */
 type SlotsAhead = {
   readonly slots: readonly SlotSeconds[]
   readonly untilSeconds: number | undefined
@@ -65,7 +65,7 @@ type SlotsAhead = {
 
 export type ReadAhead = typeof slotsAhead
 
-/** The next slots of a strategy, ascending, without those within its cooldown after another. */
+/** The next slots of a strategy, ascending, without those within the cooldown of an earlier one. */
 export function slotsAhead(
   schedule: Schedule,
   { nowSeconds, cooldownMs = 0 }: { readonly nowSeconds: number; readonly cooldownMs?: number },
@@ -86,7 +86,7 @@ export function slotsAhead(
 
 type Reading = SlotsAhead & { readonly atSeconds: number }
 
-/** Lifetime of a reading, or until half of its slots are over. */
+/** Maximum age of a reading. It also ends once half of its slots are over. */
 const READING_SECONDS_MAX = DAY_SECONDS
 
 /** Cached, because reading a calendar of thousands of slots is slow. */

@@ -20,22 +20,24 @@ type Unmet = {
   readonly expected: string
 }
 
-/** Limits of one file, and how messages name its keys. */
+/** Limits of one file, and the names of its keys in messages. */
 type Limits = {
   readonly caps: SpendingCaps
   readonly keyOf: (name: string) => string
   readonly pathOf: (name: string) => readonly string[]
 }
 
-/** Monday 6 January 2025; any day does, because only distances of slots count. */
+/** Monday 6 January 2025. Any day would do, because only distances of slots count. */
 const FROM_SECONDS = 1_736_121_600
-/** Read of a calendar: a week of starts, and the longest window after the last. */
+/** Length of the calendar that is read: a week of starts, and the longest window after the last. */
 const SECONDS_MAX = 15 * 86_400
 const SLOTS_MAX = 20_000
 /** Slots read for the shortest gap. */
 const GAPS_MAX = 100
 
-/** Requests that the strategy's or the account's limits never allow, by the files alone. Only for kinds that trade by the clock. */
+/**
+ * Requests that the limits of strategy or account never allow, from the files alone. Only for kinds that trade by the clock.
+ */
 export function unmetBy(strategy: Strategy, account: AccountLimits): readonly Unmet[] {
   const kind = kindOf(strategy)
   const sliced = kind.slicedTotal(strategy)
@@ -58,7 +60,7 @@ export function unmetBy(strategy: Strategy, account: AccountLimits): readonly Un
   })
 }
 
-/** Windows in which a schedule asks for more than a cap allows. */
+/** Windows in which a schedule requests more than a cap allows. */
 function skippedUnder(
   { name, schedule }: Strategy,
   { token, amount }: { readonly token: Token; readonly amount: bigint },
@@ -123,7 +125,7 @@ function cooledUnder(
   ]
 }
 
-/** Whether more slots than are allowed lie within some window. */
+/** True if some window contains more slots than are allowed. */
 function hasMoreWithin(
   schedule: Schedule,
   { seconds, allowed }: { readonly seconds: number; readonly allowed: number },
@@ -138,7 +140,7 @@ function hasMoreWithin(
   return false
 }
 
-/** Upper bound of the slots in any window without reading the calendar, which suffices for most schedules. */
+/** Upper bound on the slots in any window, without reading the calendar; sufficient for most schedules. */
 function mostWithin(schedule: Schedule, seconds: number): number {
   if (schedule.type === 'interval') return Math.ceil(seconds / schedule.everySeconds)
   const { seconds: at, minutes, hours } = schedule.pattern
@@ -174,8 +176,8 @@ type CapView = OrderInputs & {
 }
 
 /**
- * Orders that would be skipped when due, a sentence each: those above a cap; those of a schedule beyond its limits; and of
- * strategies that wait for a price, those that a cap's used part or the balance would block now.
+ * Orders that would be skipped when due, one sentence each: orders above a cap, and slots beyond the limits. For strategies
+ * that wait for a price, also orders that a cap's used part or the balance would block now.
  */
 export function capWarnings(strategy: Strategy, view: CapView): readonly string[] {
   const kind = kindOf(strategy)
@@ -192,7 +194,7 @@ export function capWarnings(strategy: Strategy, view: CapView): readonly string[
   return orders.flatMap((order) => nowText(strategy, order, view) ?? [])
 }
 
-/** Key of a cap: `limits.perDay`, or that of the config. */
+/** Key of a cap: `limits.perDay`, or the config's. */
 export function keyOfLimit(reason: LimitReason): string {
   const name = reason.replace('limit-', '').replace('account-', '')
   const key = `limits.${name.replace(/-([a-z])/, (_, letter: string) => letter.toUpperCase())}`
@@ -215,7 +217,7 @@ function neverText(
   return `${who} ${amountText(amount, asset)} and would be skipped ${times}: ${listed(caps)}. Raise ${caps.length === 1 ? 'it' : 'them'}, or sell less`
 }
 
-/** What blocks an order now that fits its caps. */
+/** Why an order that fits its caps is blocked now; undefined if it is not. */
 function nowText(strategy: Strategy, order: PlannedOrder, view: CapView): string | undefined {
   const { name, limits } = strategy
   const { state, account, nowMs } = view

@@ -10,7 +10,7 @@ import type { SlotInputs } from '../kind.ts'
 import { kindOf, type Strategy } from '../registry.ts'
 import { mostSlotsInDay, slotsAhead } from './slots-ahead.ts'
 
-/** Most that a strategy may sell of a token in any 24 hours, and the bound's source. */
+/** Maximum that a strategy may sell of a token in any 24 hours, and the source of that bound. */
 export type WorstCase = {
   readonly asset: Asset
   /** Base units; undefined if unbounded. */
@@ -22,10 +22,10 @@ export type WorstCase = {
 
 export type SpendView = SlotInputs & {
   readonly nowSeconds: number
-  /** From now on. */
+  /** The schedule from now on. */
   readonly schedule: Schedule
   readonly account: AccountLimits
-  /** Base units used of a total cap so far, by the strategy or the account. */
+  /** Base units of a total cap that strategy or account have used so far. */
   readonly usedInTotal: (token: Token, of: 'strategy' | 'account') => bigint
   /** Caps of the account. */
   readonly shared: (token: Token) => readonly OutgoingCap[]
@@ -96,7 +96,10 @@ function tightest(
   return { amount, boundBy }
 }
 
-/** Sales of the strategy's slots, with its caps. None for kinds that wait for a price; kinds without a fixed size may use a whole cap. */
+/**
+ * Sales of the strategy's slots, with its caps. Undefined for kinds that wait for a price. Kinds without a fixed size may
+ * use a whole cap.
+ */
 function outgoingOf(
   strategy: Strategy,
   view: SpendView,
@@ -124,7 +127,7 @@ function least(amounts: readonly bigint[]): bigint | undefined {
   return first === undefined ? undefined : others.reduce(minOf, first)
 }
 
-/** Caps of a token as windows; of the total cap, the unused part. */
+/** Caps of a token as windows; for the total cap, its unused part. */
 export function capsOf(
   limits: SpendingCaps,
   { address }: Token,
@@ -143,7 +146,7 @@ export function soldTokens(strategy: Strategy): readonly Token[] {
   return [...new Set(sold.map(({ token }) => token))]
 }
 
-/** Most that one slot sells, by its kind and the caps of an order. */
+/** Maximum that one slot sells, by its kind and the caps per order. */
 function orderBound(strategy: Strategy, token: Token, view: SpendView): bigint | undefined {
   const decided = kindOf(strategy).mostPerSlot(strategy, view)
   const own = strategy.limits.perOrder.get(token.address)

@@ -20,12 +20,12 @@ export type ThresholdStrategy = TradeBase & {
   /** The watched price: base-unit ratio of `quote` per `base`. */
   readonly watch: { readonly pair: Pair; readonly base: Token; readonly quote: Token }
   readonly rungs: readonly Rung[]
-  /** The price must come back by this before a rung fires again, basis points of its level. */
+  /** Distance by which the price must come back before a rung fires again, basis points of its level. */
   readonly rearmBps: number
   readonly once: boolean
-  /** May trade at its first slot, and at levels far off the price, without an approval. */
+  /** It may trade at its first slot, and at levels far from the price, without an approval. */
   readonly fireAtOnce: boolean
-  /** The strategy whose purchases it sells; gains and losses are relative to their average cost. */
+  /** The strategy whose purchases it sells. Gains and losses are relative to their average cost. */
   readonly entryOf?: string | undefined
 }
 
@@ -45,7 +45,7 @@ export type RungSize =
   | { readonly type: 'amount'; readonly amount: BaseUnits }
   | { readonly type: 'share'; readonly bps: number }
 
-/** The price at which a rung fired, and for a trailing one the furthest price since it was armed. */
+/** The price at which a rung fired, and for a trailing rung the furthest price since it was armed. */
 type RungMemory = { readonly fired: Ratio | undefined; readonly extreme: Ratio | undefined }
 
 /** A rung at the price of a slot. */
@@ -78,12 +78,12 @@ export function watchRungs(
   })
 }
 
-/** Rungs that the file no longer has are forgotten. */
+/** Memory of the current rungs; rungs removed from the file are forgotten. */
 export function memoryOf(watched: readonly Watched[]): StrategyMemory {
   return Object.assign({}, ...watched.map(({ memory }) => memory))
 }
 
-/** The memory once the triggered rungs have fired at `price`. */
+/** The memory after the triggered rungs have fired at `price`. */
 export function memoryFired(
   strategy: ThresholdStrategy,
   watched: readonly Watched[],
@@ -96,7 +96,7 @@ export function memoryFired(
   return Object.assign({}, ...fired)
 }
 
-/** The bounds within which all triggered rungs stay triggered: they sell together, or not at all. */
+/** Bounds within which all triggered rungs stay triggered, because they sell together or not at all. */
 export function triggerOf(strategy: ThresholdStrategy, triggered: readonly Watched[]): Trigger {
   const levels = (direction: Direction): Ratio[] =>
     triggered
@@ -127,7 +127,7 @@ export function waitingText(
     const does = nearest.state === 'disarmed' ? 'is armed again' : 'fires'
     return `${here}; the nearest rung, ${nearest.rung.id}, ${does} at ${whole(nearest.next)}`
   }
-  // No level is ahead: there is no entry to measure from.
+  // Without an entry there is no level to wait for.
   return entryOf === undefined
     ? here
     : `${here}; ${entryOf} has no unsold purchase, so there is no entry to measure from`
@@ -155,7 +155,7 @@ function watchRung(
   if (before.fired !== undefined && strategy.once)
     return { state: 'spent', next: undefined, after: before }
   const trigger = triggerNow(rung, entry)
-  // No purchase is held: every rung is armed for the next one.
+  // Without a purchase, every rung is armed for the next one.
   if (trigger === undefined) return { state: 'waiting', next: undefined, after: NOTHING }
   if (before.fired !== undefined) {
     const next = rearmLevel(strategy, { rung, trigger, fired: before.fired })
@@ -176,7 +176,7 @@ function watchRung(
 
 type TriggerNow = Exclude<Rung['trigger'], { readonly type: 'gain' | 'loss' }>
 
-/** A gain or a loss as its current level; undefined without an entry. */
+/** Converts a gain or loss to its current level; undefined without an entry. */
 function triggerNow({ trigger }: Rung, entry: Purchase | undefined): TriggerNow | undefined {
   switch (trigger.type) {
     case 'above':
@@ -196,7 +196,7 @@ function triggerNow({ trigger }: Rung, entry: Purchase | undefined): TriggerNow 
   }
 }
 
-/** A trailing stop that sells the watched token fires on a fall, one that buys it on a rise. */
+/** A trailing stop that sells the watched token fires on a fall; one that buys it fires on a rise. */
 export function directionOf({ sell, watch }: ThresholdStrategy, { trigger }: Rung): Direction {
   if (trigger.type === 'above' || trigger.type === 'gain') return 'up'
   if (trigger.type === 'below' || trigger.type === 'loss') return 'down'
@@ -212,7 +212,7 @@ function reached(price: Ratio, level: Ratio, direction: Direction): boolean {
   return direction === 'up' ? side >= 0 : side <= 0
 }
 
-/** Measured from the level, or from the price at which a trailing rung fired. */
+/** Measured from the level, or for a trailing rung from the price at which it fired. */
 function rearmLevel(
   strategy: ThresholdStrategy,
   { rung, trigger, fired }: { rung: Rung; trigger: TriggerNow; fired: Ratio },

@@ -91,7 +91,7 @@ export const threshold: StrategyKind<ThresholdStrategy> = {
     quietBand(strategy, price, view) {
       const watched = watchRungs(strategy, price, view)
       const isTriggered = watched.some((each) => each.state === 'triggered')
-      // Price bounds skip a triggered slot for another reason.
+      // Price bounds would skip a triggered slot for another reason.
       const { min, max } = strategy.price
       if (isTriggered && (min !== undefined || max !== undefined)) return undefined
       const band = new Band()
@@ -102,8 +102,8 @@ export const threshold: StrategyKind<ThresholdStrategy> = {
 }
 
 /**
- * Trades when a watched price reaches a level. A fired rung is disarmed until the price has come back by the rearm distance, or
- * for ever with `once`. An unfilled order leaves its rung armed. A missing or stale price changes nothing.
+ * Trades when a watched price reaches a level. A fired rung is disarmed until the price has come back by the rearm distance,
+ * or forever with `once`. An unfilled order leaves its rung armed. A missing or stale price changes nothing.
  */
 export function decideThreshold(strategy: ThresholdStrategy, view: MarketView): Decision {
   const { watch, sell, buy, price: bounds } = strategy
@@ -139,7 +139,7 @@ export function decideThreshold(strategy: ThresholdStrategy, view: MarketView): 
 
 /**
  * The sum of fixed amounts and of shares of the free balance, rounded down. With a share it is at most the free balance: a
- * stop-loss that sells everything must not fail because a smaller rung fires, too.
+ * stop-loss that sells everything must not fail because a smaller rung also fires.
  */
 function amountOf(firing: readonly Watched[], available: bigint): BaseUnits {
   const free = maxOf(0n, available)
@@ -167,7 +167,7 @@ class Band {
   }
 }
 
-/** A rung must neither fire, nor be armed again, nor see a new furthest price. */
+/** Narrows the band so that a rung neither fires, nor is armed again, nor reaches a new furthest price. */
 function narrowByRung(
   band: Band,
   strategy: ThresholdStrategy,
@@ -177,7 +177,7 @@ function narrowByRung(
   const isUp = directionOf(strategy, rung) === 'up'
   const [ahead, behind] = isUp ? (['high', 'low'] as const) : (['low', 'high'] as const)
   const { trigger } = rung
-  // A triggered rung stays beyond its level, a disarmed one short of its rearm level: the same side.
+  // A triggered rung stays beyond its level and a disarmed one short of its rearm level, on the same side.
   band.narrow(state === 'waiting' ? ahead : behind, next)
   if (state !== 'waiting' || trigger.type !== 'trailing') return
   const part = BigInt(isUp ? trigger.bps : -trigger.bps)

@@ -103,7 +103,7 @@ function exit({ below, key, text = '4500' }: Written): string | undefined {
   return below[0] === 'when' ? `it stands beside \`when\`, as in \`${key}: "${text}"\`` : undefined
 }
 
-/** For a misplaced level. */
+/** Hint for a misplaced level. */
 function level({ key, text }: Written): string {
   const value = key === 'trailing' ? (text ?? '5%') : JSON.stringify(text ?? '4000')
   return `it belongs to when, as in \`when: { ${key}: ${value} }\``
@@ -215,7 +215,7 @@ function buildRungSize(size: Size, sell: Asset, context: StrategyContext): RungS
   return amount === undefined ? undefined : { type: 'amount', amount }
 }
 
-/** Rungs of one id would share their memory, and overlapping levels would fire on every slot. */
+/** Rejects rungs with one id, which would share their memory, and overlapping levels, which would fire on every slot. */
 function checkRungs(placed: readonly Placed[], { report }: StrategyContext): void {
   const rungs = placed.map(({ rung }) => rung)
   for (const [index, { rung, path }] of placed.entries()) {
@@ -233,7 +233,7 @@ function checkRungs(placed: readonly Placed[], { report }: StrategyContext): voi
   }
 }
 
-/** A gain or a loss needs an entry, which must be of the sold token at the watched price. */
+/** Requires an entry for a gain or loss: purchases of the sold token at the watched price. */
 function checkEntry(
   { entryOf, name }: ThresholdInput,
   on: { lines: readonly Line[]; isBuilt: boolean; watch: Watch; sell: Token },
@@ -256,7 +256,7 @@ function checkEntry(
   report({ path: ['entryOf'], message, expected: `a price of ${sell.symbol}` })
 }
 
-/** The named pair, or the feed of the traded pair. */
+/** The named pair, or a feed of the traded pair. */
 function buildWatch(
   { when }: ThresholdInput,
   trade: { sell: Asset; buy: Asset },

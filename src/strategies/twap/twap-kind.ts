@@ -74,7 +74,7 @@ function unsoldOf(strategy: TwapStrategy, { memory, spent }: Progress): bigint {
   return maxOf(0n, strategy.total - (sold - (baseOf(strategy, memory) ?? sold)))
 }
 
-/** The largest slice if none before it was missed. */
+/** The largest slice, if no earlier one was missed. */
 function evenSlice(strategy: TwapStrategy): bigint {
   return mulDivUp(strategy.total, 1n, slicesOf(strategy))
 }
@@ -84,15 +84,15 @@ function slicesOf({ schedule }: TwapStrategy): bigint {
 }
 
 /**
- * Sells a total in slices of equal time. `drop`: slice i lies between two exact parts of the total, so that all sum to it.
- * `spread`: the remaining slices share the unsold rest, and the last, or a slot triggered afterwards, takes all of it. Orders in
- * flight count as sold until they are proven dead. An order cut short by a cap leaves its rest unsold.
+ * Sells a total in slices of equal time. `drop`: slice i lies between two exact parts of the total, so that all slices sum
+ * to it. `spread`: the remaining slices share the unsold rest, and the last, or a slot triggered afterwards, sells all of
+ * it. Pending orders count as sold until they are proven dead. An order cut short by a cap leaves its rest unsold.
  */
 export function decideTwap(strategy: TwapStrategy, view: MarketView): Decision {
   const { sell, buy, price: bounds, total, unsold } = strategy
   const spent = view.spent.get(sell.token.address) ?? 0n
   const known = baseOf(strategy, view.memory)
-  // Its spending could not be told apart from that of this schedule.
+  // Spending of the pending order would be indistinguishable from this schedule's.
   if (known === undefined && (view.promised.get(sell.token.address) ?? 0n) > 0n)
     return skip('too-many-open', 'an order of the previous schedule is still in flight')
   const base = known ?? spent
@@ -131,7 +131,7 @@ function sliceAmount(strategy: TwapStrategy, index: number, left: bigint): BaseU
   return baseUnits(minOf(slice, left))
 }
 
-/** The slice of a slot, from 0. A schedule that was not seen yet starts at this slot. */
+/** The slice of a slot, from 0. A schedule without a known start starts at this slot. */
 function sliceOf({ schedule }: TwapStrategy, view: MarketView): number | 'before' | 'after' {
   if (schedule.type !== 'interval') return 'after'
   const start = schedule.startSeconds ?? view.startSeconds ?? view.slotSeconds
@@ -140,7 +140,7 @@ function sliceOf({ schedule }: TwapStrategy, view: MarketView): number | 'before
   return index < schedule.count ? index : 'after'
 }
 
-/** Spent before this schedule began; undefined if it has not begun. */
+/** Base units spent before this schedule began; undefined if it has not begun. */
 function baseOf(strategy: TwapStrategy, memory: StrategyMemory): bigint | undefined {
   const { program, base } = memory
   return program === keyOf(strategy) && base !== undefined ? BigInt(base) : undefined

@@ -34,14 +34,14 @@ import { firstFreeNonce, openCalls } from './call-projection.ts'
 import { envelopeFees } from './envelope.ts'
 import { sendCall } from './send.ts'
 
-/** Gas of the proposer and the surrounding transaction besides the call, with margin. */
+/** Gas of the proposer and the enclosing transaction, without the call; includes a margin. */
 const ENVELOPE_GAS = 150_000n
 
 type Recorded = { readonly tag: 'recorded'; readonly call: CallRecord }
 
 /**
- * One attempt of a planned call: read the account, simulate, journal, sign, submit; repeated while only time is lacking.
- * Calls of an account run one at a time: one signed call per nonce may be live (rule A1).
+ * One attempt of a planned call: read the account, simulate, journal, sign, submit. Repeats while only time is lacking.
+ * Calls of an account run one at a time, because only one signed call per nonce may be live (rule A1).
  */
 export async function attemptCall(
   context: OrderContext,
@@ -114,7 +114,7 @@ async function tryCall(context: CallContext, open: OpenCall): Promise<Step | Rec
   return callTurn(() => recordInTurn(context, open, { simulated, availableWei }))
 }
 
-/** No other call begins between reading the account's nonce and recording the call: it could use it (rule A1). */
+/** Runs in the account's turn: another call recorded in between could use the same nonce (rule A1). */
 async function recordInTurn(
   context: CallContext,
   open: OpenCall,
@@ -180,7 +180,7 @@ async function fillCallOnPaper(
   return { tag: 'sent' }
 }
 
-/** A limit that the whole call exceeds: its batch or the account's code would revert. */
+/** Rejects a gas limit below the whole call's need: its batch or the account's code would revert. */
 function gasLimitRefusal(
   { settings }: AggregatorContext,
   { calldata, value, gasLimit }: CallIntent,
@@ -202,7 +202,7 @@ type Snapshot = {
   readonly availableWei: bigint | undefined
 }
 
-/** Checks caps and nonce and makes the record without a pause in between. */
+/** Checks caps and nonce, then makes the record without yielding in between. */
 async function record(
   context: CallContext,
   open: OpenCall,
@@ -249,7 +249,7 @@ function buildRecord(
   const { target, value, calldata, gasLimit, owner } = intent
   const trustless = settings.proposer === 'trustless'
   const { trustlessProposer } = settings.contracts
-  // The service accepts either as receiver of a trustless call's transaction.
+  // The service accepts either address as receiver of a trustless call's transaction.
   const carrier = settings.wire.envelopeTo === 'account' ? owner : trustlessProposer
   const orderId = clientOrderId(intent.id, attempt)
   const offer = {

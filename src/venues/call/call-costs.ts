@@ -15,9 +15,9 @@ type Executed = {
 }
 
 /**
- * The call's cost, and what a direct call would have cost in the same block. For a direct call the receipt has it. For a
- * batched call the service's status has it, checked against the fall of the available funds, as only one call per account
- * is in flight. The fall is undefined after a deposit or if the service is slow, because a proof does not wait for it.
+ * The call's cost, and the cost of a direct call in the same block. A direct call's cost is in its receipt. A batched call's
+ * cost is in the service's status, or else the fall of the available funds, because only one call per account is in flight.
+ * The fall is undefined after a deposit, or if the service is slow: a proof does not wait for it.
  */
 export async function costsOf(
   { ports, aggregator }: CallContext,
@@ -52,7 +52,7 @@ function fallOf({ availableWei }: CallRecord, available: bigint): bigint | undef
   return fall > 0n ? fall : undefined
 }
 
-/** A cost in wei at a field of the transaction's status; undefined if not (yet) reported. */
+/** A cost in wei at a field of the transaction's status; undefined until reported. */
 export function costAt(status: Readonly<Record<string, unknown>>, path: string) {
   const wei = weiAt(status, path)
   return wei === undefined || wei < 0n ? undefined : wei

@@ -13,7 +13,9 @@ const GAS_PER_TOKEN = 4n
 /** A node's estimate may exceed the gas used by 1/50. */
 const ESTIMATE_ROOM = 50n
 
-/** The target's own gas, by a direct transaction. 0 if that only pays for calldata: then the rehearsal decides. */
+/**
+ * The target's own gas, from a direct transaction. Returns 0 if that gas only pays for calldata: the rehearsal then decides.
+ */
 export function targetGas(call: { readonly calldata: Hex; readonly directGas: bigint }): bigint {
   const { calldata, directGas } = call
   const tokens = calldataTokens(calldata)

@@ -59,7 +59,7 @@ export const CALLS = {
   closingOf: () => 'it is being closed',
 } as const satisfies VenueProjection<CallIntent, OpenCall>
 
-/** A direct call bypasses the service: no charge, only its transaction's fee. */
+/** A direct call bypasses the service: it costs only its transaction's fee. */
 export function isDirect(via: Execution['via']): boolean {
   return via === 'direct'
 }
@@ -72,7 +72,7 @@ export function callOf(open: OpenIntent | undefined): OpenCall | undefined {
   return open?.venue === 'aggregated' ? open : undefined
 }
 
-/** The ledger entry of a call; on paper without an execution. */
+/** The ledger entry of a call; `execution` is undefined on paper. */
 export function callEntryOf(
   { strategy, id, label, value }: CallIntent,
   execution: Execution | undefined,
@@ -93,7 +93,7 @@ export function callEntryOf(
   }
 }
 
-/** A call is signed without comparing the machine's clock with a service's, so it may lead the chain by this much. */
+/** A call is signed without checking a service's clock, so the machine's clock may lead the chain by this much. */
 export const LAG_SECONDS = CHAIN_LAG_MS_MAX / 1000
 
 /** A trusted call has no deadline: its signature stays valid while the service holds it. */
@@ -127,7 +127,7 @@ export function noteUsedNonce(state: DaemonState, call: TrustlessCall): void {
     state.usedNonces.set(key, { nonce, clientOrderId })
 }
 
-/** The contract takes nonces in order, so lower ones were used earlier; their calls are no longer known. */
+/** The contract uses nonces in order, so lower ones were used earlier; their calls are no longer known. */
 function freeNonceAgain(state: DaemonState, call: TrustlessCall): void {
   const key = accountKey(call)
   const known = state.usedNonces.get(key)
@@ -136,17 +136,17 @@ function freeNonceAgain(state: DaemonState, call: TrustlessCall): void {
   else state.usedNonces.set(key, { nonce: call.nonce - 1n, clientOrderId: '' })
 }
 
-/** The lowest nonce of an account that no call of ours has used. A node that reports a lower one lags. */
+/** The lowest nonce of an account that none of our calls has used. A node that reports a lower one lags. */
 export function firstFreeNonce(state: DaemonState, account: CallAccount): bigint {
   const used = state.usedNonces.get(accountKey(account))
   return used === undefined ? 0n : used.nonce + 1n
 }
 
-/** Whether another call of ours has used its nonce for good, so it can never execute. */
+/** True if another of our calls has used its nonce for good, so it can never execute. */
 export function isOutrun(state: DaemonState, call: TrustlessCall): boolean {
   const used = state.usedNonces.get(accountKey(call))
   if (used?.nonce !== call.nonce || used.clientOrderId === call.clientOrderId) return false
-  // A reorg may still let either execute.
+  // A reorg may still let either call execute.
   return !state.unfinal.has(used.clientOrderId)
 }
 
@@ -156,7 +156,7 @@ function accountKey({ chainId, account }: CallAccount): string {
   return `${chainId}:${account}`
 }
 
-/** A transaction may prove one call per account, because calls go one at a time. */
+/** A transaction may prove one call per account, because an account's calls run one at a time. */
 export function callClaim(account: Address, txHash: Hex): string {
   return `${txHash}:${account}`
 }

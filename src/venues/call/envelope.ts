@@ -1,7 +1,7 @@
 import { fnv1a } from '../../domain/random.ts'
 
 export const PRIORITY_FEE_WEI = 1_000_000_000n
-/** Upper bound of a mark in wei: about 1 gwei of a fee cap that already allows twice the base fee. */
+/** Exclusive upper bound of a mark in wei: about 1 gwei, small beside a fee cap of twice the base fee. */
 const MARKS = 2 ** 30
 
 /**

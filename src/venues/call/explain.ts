@@ -9,7 +9,7 @@ const EXPLAIN_EVERY_MS = 60_000
 const FIELDS_MAX = 12
 const TEXT_LENGTH_MAX = 240
 
-/** Periodically logs why an accepted call is not proven yet, by the service's status. Decides nothing. */
+/** Periodically logs why an accepted call is not proven yet, from the service's status. It changes no decision. */
 export function createExplainer(
   context: CallContext,
   open: OpenCall,
@@ -18,7 +18,7 @@ export function createExplainer(
   const { service } = context.aggregator
   let loggedAtMs = clock.now()
   return async ({ orderId, batch }) => {
-    // Absolute distance: a clock that was set back must not silence it.
+    // Absolute distance: a clock that was set back must not suppress the report.
     if (Math.abs(clock.now() - loggedAtMs) < EXPLAIN_EVERY_MS) return
     loggedAtMs = clock.now()
     const answer = batch === undefined ? statusText(service, orderId) : batchText(service, batch)
@@ -33,7 +33,7 @@ async function statusText(service: Aggregator, orderId: Hex): Promise<string> {
   return `not executed yet; the service says ${summaryOf(reply.value)}`
 }
 
-/** The chain does not show the service's batch: it may be pending, or not exist. */
+/** The chain does not show the call in the service's batch: the batch may be pending or may not exist. */
 async function batchText(service: Aggregator, batch: Hex): Promise<string> {
   const reply = await service.batchedReceipt(batch)
   if (!reply.ok) return `transaction ${batch} does not show the call: ${reply.fault.message}`

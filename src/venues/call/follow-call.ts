@@ -19,15 +19,15 @@ import { isOwnCall, resolveCall } from './resolve.ts'
 import { directId, sendDirectly, submitCall } from './submit.ts'
 
 const NOT_OURS_WAIT_MS = 60_000
-/** The chain is read this many times less often while the service reports a call as pending than while it is silent. */
+/** While the service reports a call as pending, the chain is read this many times less often than while it is silent. */
 const WAITING_READS_RARER = 5
-/** About one block, so a mined transaction is proven without another round. */
+/** About one block, so a mined transaction is proven in the same step. */
 const DIRECT_WAIT_MS = 12_000
 
 const REOPENED =
   'a reorganisation took its execution away, and the chain does not show it again yet'
 
-/** Following a call: resend the same bytes, poll its receipt, read the chain, and fall back to sending it directly. */
+/** Follows a call: resends the same bytes, polls its receipt, reads the chain, and falls back to sending it directly. */
 export function callSteps(context: OrderContext, open: OpenCall): FollowSteps {
   const { call } = open
   if (!hasAggregator(context) || call === undefined || !isOwnCall(context, call)) {
@@ -47,7 +47,7 @@ export function callSteps(context: OrderContext, open: OpenCall): FollowSteps {
   return {
     replay: () => replay(following),
     poll: () => poll(following),
-    // The service knew the call, and may name its new transaction.
+    // The service knew the call and may name its new transaction.
     resolve: () => (open.orderId === undefined ? readChain(following) : poll(following)),
   }
 }
@@ -67,26 +67,26 @@ type LastRead = {
   atMs: number
   wasSilent: boolean
   cause?: AggregatorFault['tag'] | undefined
-  /** Whether the account had code that forbids submitting (rule A4). */
+  /** True if the account's code forbids submitting (rule A4). */
   isBlocked?: boolean
 }
 
-/** The direct transaction: undefined until sent, then its final outcome or failure. */
+/** The direct transaction: empty until sent, then its final outcome or failure. */
 type DirectRoute = {
   isSending?: boolean
   outcome?: TransactionOutcome | undefined
   failure?: { readonly error: unknown }
 }
 
-/** A call can only be followed with its original service, wallet and chain. */
+/** A call can be followed only with its original service, wallet and chain. */
 async function waitForConfig(context: OrderContext, open: OpenCall): Promise<void> {
   reportUnknown(context, open, 'the config no longer names the wallet and chain of this call')
   await context.ports.clock.sleep(NOT_OURS_WAIT_MS, context.requests.bell(open.intent.id))
 }
 
 /**
- * Resends the same bytes. Not past the deadline, while the chain is silent, or under other code (rule A4): before a crash
- * the call may never have been signed. Not if the signer refuses (rule T1): it may never have reached the service.
+ * Resends the same bytes, but not past the deadline, while the chain is silent, or under other code (rule A4): before a
+ * crash the call may never have been signed. The signer may refuse (rule T1); the call then may never reach the service.
  */
 async function replay(following: Following): Promise<void> {
   const { context, open, call } = following
@@ -136,7 +136,7 @@ async function poll(following: Following): Promise<void> {
   await explain({ orderId, batch })
 }
 
-/** The service's transaction for the call: a hint, to be verified on chain. */
+/** The service's transaction for the call: a hint to verify on chain. */
 async function askReceipt(
   { context, open, lastRead }: Following,
   orderId: Hex,
@@ -160,14 +160,14 @@ async function askReceipt(
   return reply
 }
 
-/** Replaces a silent service: reads the chain, and takes the direct route if due. */
+/** Stands in for a silent service: reads the chain, and takes the direct route if due. */
 async function readAgain(following: Following): Promise<void> {
   if (isReadDue(following, 'silent')) await readChain(following)
 }
 
 /**
- * Whether to read the chain without a transaction from the service: at once and every few seconds while the service is
- * silent; less often while it reports the call as pending, which may be wrong.
+ * True if the chain should be read without a hint from the service: at once and every few seconds while the service is
+ * silent, less often while it reports the call as pending, which may be wrong.
  */
 function isReadDue({ context, lastRead }: Following, service: 'silent' | 'waiting'): boolean {
   const nowMs = context.ports.clock.now()
@@ -184,7 +184,7 @@ function isPastDeadline(context: OrderContext, call: CallRecord): boolean {
   return call.trust === 'trustless' && context.ports.clock.now() > call.deadlineSeconds * 1000
 }
 
-/** Reads the chain, sends the call directly if the operator's rule allows it by now, and reads again. */
+/** Reads the chain, sends the call directly if the operator's fallback rule now allows it, and reads again. */
 async function readChain(following: Following, hint?: Hex): Promise<Resolution<AccountView>> {
   const { context, open, call } = following
   const found = await resolveCall(context, open, hint)
@@ -203,7 +203,7 @@ async function readChain(following: Following, hint?: Hex): Promise<Resolution<A
 
 /**
  * Sends the call directly, or waits briefly for a pending direct transaction. It runs beside the polls: a transaction that
- * is never mined must not hide the service's execution, nor an expired deadline.
+ * is never mined must not hide an execution by the service, or an expired deadline.
  */
 async function goDirect(following: Following): Promise<TransactionOutcome | undefined> {
   const { context, open, direct } = following
@@ -231,8 +231,8 @@ async function launch({ context, open, call, direct }: Following): Promise<void>
 }
 
 /**
- * Whether a trusted call is over: the service refused it, and the direct transaction was not made or did not execute it at
- * a final block. Such a call has no deadline; a trustless one lives until its own.
+ * True if a trusted call is over: the service refused it, and its direct transaction was never sent, or a final block shows
+ * that it did not execute the call. A trusted call has no deadline; a trustless one lives until its own.
  */
 function isRefusedByAll(
   { context, open, call, direct }: Following,
@@ -249,18 +249,18 @@ function isRefusedByAll(
 }
 
 /**
- * `rejected-only`: the service refused the call before accepting it. `after-deadline`: also near the signed deadline; only
- * trustless calls, whose nonce lets just one route execute (rules A1, A2).
+ * `rejected-only`: the service refused the call before accepting it. `after-deadline`: also near the signed deadline, for
+ * trustless calls only, because their nonce lets just one route execute (rules A1, A2).
  */
 function mayFallBack({ context, open, call }: Following): boolean {
   const { mode } = context.aggregator.settings.fallback
-  // A slot that was closed once makes no more transactions.
+  // A reopened slot was closed once, so it sends no more transactions.
   if (mode === 'off' || open.reopened || isPastDeadline(context, call)) return false
   if (haltedNow(context) !== undefined) return false
   if (open.ended?.status === 'rejected') return true
   if (mode === 'rejected-only' || call.trust === 'trusted') return false
   const { policy, ports } = context
-  // By the signed deadline: the config's lifetime may have changed.
+  // Uses the signed deadline, because the config's lifetime may have changed.
   const deadlineMs = call.deadlineSeconds * 1000
   const lifetimeMs = deadlineMs - exposedAtMs(context, open)
   const roomMs = Math.min(lifetimeMs * policy.directShare, policy.directMsMax)

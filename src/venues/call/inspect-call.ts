@@ -25,7 +25,7 @@ import { isOutrun } from './call-projection.ts'
 import { carries, isOwnCall, known, proveIn, searchCalls } from './resolve.ts'
 import { directId } from './submit.ts'
 
-/** `Venue.inspect` for a call: the account now and at a final block, and transactions that carry the call. */
+/** `Venue.inspect` for a call: the account now and at a final block, and transactions that contain the call. */
 export async function inspectCall(
   context: OrderContext,
   open: OpenCall,
@@ -69,7 +69,7 @@ function signedBy(open: OpenCall, call: CallRecord): Signed {
   return { ...shared, kind: 'call', nonce, deadlineSeconds }
 }
 
-/** Without its wallet and chain, nothing can be learned about a call. */
+/** Without its wallet and chain, the call's outcome is unknowable. */
 function strangerTo({ ports }: OrderContext, { deadlineSeconds }: Signed): ExecutionOutcome {
   const why = 'the config no longer names the wallet and chain of this call'
   const isPast = deadlineSeconds === undefined || ports.clock.now() > deadlineSeconds * 1000
@@ -141,7 +141,7 @@ async function inspectTrusted(
 const UNGUARDED =
   'the service may make the account do it for as long as the TrustedProposer stands behind the account, or its transaction may be mined. `tranched delegation clear --direct`, without a daemon, ends both; then ask again once that is final'
 
-/** Over if never signed, or if the account has other code for good and another transaction used its nonce. */
+/** Over if the call was never signed, or if the account has other code for good and another transaction used its nonce. */
 async function trustedOutcome(seen: Seen<TrustedCall>): Promise<ExecutionOutcome> {
   const { context, open, call, view, final } = seen
   const { aggregator } = context
@@ -174,7 +174,7 @@ async function trustedOutcome(seen: Seen<TrustedCall>): Promise<ExecutionOutcome
 
 type Traces = {
   readonly all: readonly CallTrace[]
-  /** Undefined if none was named, or it could not be read. */
+  /** Undefined if no transaction was named, or it could not be read. */
   readonly named: CallTrace | 'absent' | undefined
   readonly fault: string | undefined
 }

@@ -2,7 +2,7 @@ import type { AggregatorRoute } from '../../journal/runtime-event.ts'
 import type { Aggregator, Queue, Turn } from '../../ports.ts'
 
 export type PacedAggregator = Aggregator & {
-  /** Runs `ask` at its turn, where it can check again whether it is needed. Undefined at once if `end` aborts before. */
+  /** Runs `ask` at its turn, where it can check again that it is needed. Returns undefined at once if `end` aborts first. */
   onTurn<Result>(
     end: AbortSignal,
     route: AggregatorRoute,

@@ -15,7 +15,7 @@ import { directId } from './submit.ts'
 
 /** A used nonce without a known transaction counts as cancelled only this long after the deadline. */
 const CANCELLED_AFTER_SECONDS = 120
-/** Whether a recorded call belongs to the configured wallet and chain. */
+/** True if a recorded call belongs to the configured wallet and chain. */
 export function isOwnCall({ aggregator }: CallContext, call: CallRecord): boolean {
   const { wallet } = aggregator
   return call.chainId === wallet.chainId && call.account === wallet.signer.address
@@ -112,7 +112,7 @@ export async function known(
   return { traces, isComplete: isSeen && replies.every(({ ok }) => ok) }
 }
 
-/** The nonce is used, or that cannot be determined: checks known transactions, then searches. */
+/** Handles a nonce that is used, or whose use is unknown: checks known transactions, then searches. */
 async function findExecution(
   context: CallContext,
   open: OpenCall,
@@ -135,10 +135,10 @@ async function findExecution(
   }
   const searched = { traces: found.value, view }
   if (await proveIn(context, open, searched)) return { tag: 'moved' }
-  // Its own transaction may have used the nonce, while it is followed.
+  // Its own transaction may have used the nonce, and is still followed.
   const isFollowed = context.ports.journal.state.transactions.has(directId(call))
   if (final === undefined || !named.isComplete || isFollowed) return { tag: 'open', view }
-  // A nonce used only at the newest block may still stay unused.
+  // A nonce that is used only at the newest block may become unused again.
   const isUnused = final.nestedNonce !== undefined && final.nestedNonce <= call.nonce
   if (isUnused && delegationRefusal(context.aggregator, view) === undefined)
     return { tag: 'open', view }
@@ -146,7 +146,7 @@ async function findExecution(
   return { tag: 'moved' }
 }
 
-/** Searches transactions that carry the signed call, from its record to its deadline. */
+/** Searches for transactions that contain the signed call, from its record to its deadline. */
 export function searchCalls(
   { aggregator: { chain, settings } }: CallContext,
   call: TrustlessCall,
@@ -199,8 +199,8 @@ export async function proveIn(
 
 /**
  * Recognizes transactions that contain our call. A trustless call has a unique nonce, deadline and gas limit for our
- * account. A trusted call is not unique, because every slot makes the same one: it counts under a hash that we signed, or
- * in a later batch of the service's contract that names account, target and calldata and proves no other call.
+ * account. A trusted call is not unique, because every slot makes the same one. It is recognized by a hash that we signed,
+ * or in a later batch of the service's contract that names account, target and calldata and proves no other call.
  */
 export function carries(
   context: CallContext,

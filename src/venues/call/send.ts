@@ -10,7 +10,7 @@ import type { CallContext } from '../context.ts'
 import { type Step, unsigned } from '../retry.ts'
 import { submitCall } from './submit.ts'
 
-/** Signs the recorded call, unless something blocks it by now, and submits it. */
+/** Signs the recorded call, unless it is blocked by now, and submits it. */
 export async function sendCall(
   context: CallContext,
   open: OpenCall,
@@ -33,9 +33,9 @@ export async function sendCall(
 }
 
 /**
- * Simulates the account's own `onCall` as signed on our node: a call that would revert is not submitted, because it would
- * delay others at the service. Its signature exists and ends with its deadline. A node one block behind also fails, so this
- * is retried for some seconds.
+ * Simulates the account's own signed `onCall` on our node. A call that would revert is not submitted, because it would delay
+ * others at the service; its signature ends with its deadline. A node one block behind also fails, so this is retried for
+ * some seconds.
  */
 async function rehearse(
   context: CallContext,
@@ -58,8 +58,8 @@ async function rehearse(
 }
 
 /**
- * Signs at submission time: a signed but unsent call ends only with its deadline. A rate-limited queue delays it briefly;
- * from then on the chain and the direct route are checked between tries.
+ * Signs at submission time, because a signed but unsent call ends only with its deadline. A rate-limited queue delays it
+ * briefly; after that, the follower checks the chain and the direct route between tries.
  */
 async function submitFirst(context: CallContext, open: OpenCall): Promise<SubmitReply> {
   const { ports, policy } = context

@@ -13,16 +13,16 @@ import { type TransactionOutcome, transactOnce } from '../wallet/transaction.ts'
 const unsent = new WeakSet<CallRecord>()
 
 /**
- * Submits a recorded call at its turn; undefined if it was not sent. The signature is journaled before the service can have
- * it. A new call whose turn came too late is still a first submission later.
+ * Submits a recorded call at its turn; undefined if it was not sent. The signature is journaled before the service gets it.
+ * A new call that missed its turn still counts as a first submission later.
  */
 export async function submitCall(
   context: CallContext,
   open: OpenCall,
   how: {
-    /** Aborting it gives up the turn. */
+    /** Abort to give up the turn. */
     readonly end: AbortSignal
-    /** Checked at its turn, and again after signing: it may have waited for minutes. */
+    /** Checked at its turn and again after signing, because it may have waited for minutes. */
     readonly mayBegin: () => boolean
     readonly onRefused: (why: Refusal) => void
     readonly isNew?: boolean
@@ -40,7 +40,7 @@ export async function submitCall(
     const signed = aggregator.wallet.signer.envelope(intent.id)
     if (!signed.ok) {
       onRefused(signed)
-      // A trusted call has only its transaction's signature and no deadline that would end its record.
+      // A trusted call has only its transaction's signature, and no deadline to end its record.
       if (call.trust === 'trusted' && open.envelopeHash === undefined && unsent.has(call))
         await withdraw(context, open, { attempt: call.attempt, reason: signed.reason })
       return turn.giveBack()
@@ -61,8 +61,8 @@ export async function submitCall(
 }
 
 /**
- * Whether a fault of the very first submission proves that the call was not accepted; later faults do not (rule G7). A
- * misread refusal could execute a trusted call twice, so only refusals defined by the interface count (rule A2).
+ * True if a fault of the first submission proves that the call was not accepted; later faults prove nothing (rule G7). A
+ * misread refusal could execute a trusted call twice, so only refusals that the interface defines count (rule A2).
  */
 function isRefusal({ trust }: CallRecord, tag: AggregatorFault['tag']): boolean {
   return trust === 'trusted' ? NAMED_REFUSALS.has(tag) : !INCONCLUSIVE.has(tag)
@@ -102,7 +102,7 @@ export async function sendDirectly(
   })
 }
 
-/** Id of an attempt's direct transaction, which is made only once. */
+/** Id of an attempt's direct transaction, which is made at most once. */
 export function directId(call: CallRecord): string {
   return `${call.clientOrderId}:call`
 }

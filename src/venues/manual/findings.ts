@@ -6,7 +6,7 @@ import type { SeenBlock } from '../../ports.ts'
 export type Signed = {
   readonly kind: 'permit' | 'call' | 'trusted call'
   readonly token: Token
-  /** Maximum it may take, in base units. */
+  /** Maximum spend, in base units. */
   readonly most: bigint
   /** Undefined for a call, which the account makes itself. */
   readonly spender: Address | undefined
@@ -18,26 +18,26 @@ export type Signed = {
   readonly deadlineSeconds: number | undefined
 }
 
-/** A block, and whether the nonce is used there; undefined if that cannot be determined. */
+/** A block and the nonce's use there; `isUsed` is undefined if unknown. */
 export type NonceAt = SeenBlock & { readonly isUsed: boolean | undefined }
 
 export type Found = {
   readonly txHash: Hex
   readonly blockNumber: bigint
   readonly success: boolean
-  /** `proof`: it executed the order. `mention`: it carries the signed data. `cancel`: the owner used the nonce. */
+  /** `proof`: it executed the order. `mention`: it contains the signed data. `cancel`: the owner used the nonce. */
   readonly shows: 'proof' | 'mention' | 'cancel' | 'nothing'
 }
 
-/** The chain's evidence whether it executed or still may. `why` is a clause. */
+/** The chain's evidence of whether it executed or still may. `why` is a clause. */
 export type ExecutionOutcome =
   | { readonly tag: 'used'; readonly isFinal: boolean }
   /** It can never execute. */
   | { readonly tag: 'over'; readonly why: string }
   | { readonly tag: 'live'; readonly why: string }
-  /** Without a nonce, neither execution nor its absence can be determined. */
+  /** Without a nonce, the chain proves neither execution nor its absence. */
   | { readonly tag: 'unguarded'; readonly why: string }
-  /** It can no longer be determined whether its nonce is used. `isOver`: the deadline has passed. */
+  /** The use of its nonce can no longer be determined. `isOver`: the deadline has passed. */
   | { readonly tag: 'indeterminate'; readonly why: string; readonly isOver: boolean }
   /** The chain does not show it now; a later read may. */
   | { readonly tag: 'unknown'; readonly why: string }
@@ -47,7 +47,7 @@ export type Findings = {
   /** The newest block and the newest final one; undefined if unavailable. */
   readonly head: NonceAt | undefined
   readonly final: NonceAt | undefined
-  /** Whether the deadline has passed at that final block and by every clock; undefined without either. */
+  /** True if the deadline has passed at that final block and by the machine's clock; undefined without a final block. */
   readonly isPast: boolean | undefined
   readonly outcome: ExecutionOutcome
   /** Transactions found by search or named to us. */
@@ -64,7 +64,7 @@ export type Inspection = {
   prove(): Promise<boolean>
 }
 
-/** An authorization without an answer from the chain. */
+/** An authorization about which the chain gave no answer. */
 export function unseen(signed: Signed, outcome: ExecutionOutcome): Inspection {
   const nothing = { head: undefined, final: undefined, isPast: undefined, named: undefined }
   return {

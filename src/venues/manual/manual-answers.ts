@@ -3,7 +3,7 @@ import type { Hex } from '../../domain/money/units.ts'
 import type { Verdict } from '../../domain/order/manual-resolution.ts'
 import type { ExecutionOutcome, Findings } from './findings.ts'
 
-/** Why a manual resolution is rejected. Closed set for programs. */
+/** Why a manual resolution is rejected. A closed set, for programs. */
 export type SettleRefusal =
   /** The intent is closed or unknown. */
   | 'not-open'
@@ -28,9 +28,9 @@ export function refused(reason: SettleRefusal, detail: string): Refused {
 }
 
 /**
- * Why a manual resolution is rejected by current evidence; undefined if accepted. "Not executed" is accepted only if the
- * chain shows that it never can. "Executed" is booked in full, so a used nonce and an existing transaction suffice. The
- * chain must not contradict it.
+ * Why current evidence rejects a manual resolution; undefined if accepted. "Not executed" is accepted only if the chain
+ * shows that it never can. "Executed" is booked in full, so a used nonce or an existing transaction suffices, unless the
+ * chain contradicts it.
  */
 export function refusalOf(findings: Findings, verdict: Verdict): Refused | undefined {
   if (verdict.as === 'dead') return notDead(findings.outcome)
@@ -58,7 +58,7 @@ function notDead(outcome: ExecutionOutcome): Refused | undefined {
   }
 }
 
-/** Why it cannot have executed, in a named or an unknown transaction. */
+/** Why it cannot have executed, in a named or an unknown transaction; undefined if it can. */
 export function notExecuted(
   { outcome, signed }: Findings,
   { isNamed }: { readonly isNamed: boolean },

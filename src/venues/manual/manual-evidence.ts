@@ -15,10 +15,10 @@ type Answer = {
   readonly detail: string
 }
 
-/** Evidence about a possibly live order, for people and programs: plain data, times as ISO 8601, null if unknown or absent. */
+/** Evidence about a possibly live order, for people and programs: plain data, ISO 8601 times, null if unknown or absent. */
 export type Evidence = ReturnType<typeof evidenceOf>
 
-/** Maximum transactions shown: rarely reached within a permit's minutes. */
+/** Maximum transactions shown; rarely reached within a permit's minutes. */
 const FOUND_MAX = 20
 
 export function evidenceOf(open: OpenIntent, findings: Findings, named: Hex | undefined) {
@@ -47,7 +47,7 @@ export function evidenceOf(open: OpenIntent, findings: Findings, named: Hex | un
     chain: {
       head: blockSeen(head),
       final: blockSeen(final),
-      // At the final block, by every clock.
+      // At the final block and by the machine's clock.
       isDeadlinePast: isPast ?? null,
       says: saidBy(findings),
     },
@@ -57,7 +57,7 @@ export function evidenceOf(open: OpenIntent, findings: Findings, named: Hex | un
     })),
     searchFault: searchFault ?? null,
     named: typeof seen === 'object' ? seen.shows : (seen ?? null),
-    // Against caps, while the outcome is unknown.
+    // Amount that counts against caps while the outcome is unknown.
     counted: most,
     answers: answersTo(findings, named),
   }

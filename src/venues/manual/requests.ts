@@ -4,7 +4,7 @@ export type PendingRequests = ReturnType<typeof createPendingRequests>
 
 type Task = { readonly begin: () => Promise<void>; readonly drop: () => void }
 
-/** Requests about pending orders. Each runs in its order's own turn, so nothing else changes the order meanwhile. */
+/** Operator requests about pending orders. Each runs in its order's own turn, so the order does not change meanwhile. */
 export function createPendingRequests(stop: AbortSignal) {
   const waiting = new Map<IntentId, Task[]>()
   let bell = new AbortController()
@@ -31,11 +31,14 @@ export function createPendingRequests(stop: AbortSignal) {
         bell.abort()
       })
     },
-    /** Runs the order's requests. Never rejects: an error rejects its own task. */
+    /** Runs the order's requests. Never rejects: an error rejects its own request. */
     async handle(id: IntentId): Promise<void> {
       for (const { begin } of take(id)) await begin()
     },
-    /** Orders sleep on it between turns. Aborted on any new request, while its own are pending, and at the stop. */
+    /**
+     * Orders sleep on this signal between turns. It aborts on any new request, while the order's own are pending, and at
+     * stop.
+     */
     bell(id: IntentId): AbortSignal {
       if (waiting.has(id)) return AbortSignal.abort()
       if (bell.signal.aborted && !stop.aborted) bell = new AbortController()

@@ -9,7 +9,7 @@ import { venueOf } from '../venues.ts'
 import { type Refused, refusalOf, refused } from './manual-answers.ts'
 import { type Evidence, evidenceOf, saidBy } from './manual-evidence.ts'
 
-/** Resolved manually, or proven by the chain after all. */
+/** Resolved manually, or proven by the chain. */
 export type Settled =
   | { readonly ok: true; readonly by: 'proof' | 'word'; readonly verdict: Verdict }
   | Refused
@@ -38,8 +38,8 @@ export async function inspectOrder(
 
 /**
  * Accepts an operator's resolution unless the chain, read again, contradicts it. A proof on chain is journaled as a proof;
- * otherwise the resolution is, and nothing more is signed for the intent. Runs in the order's own turn, or without a
- * daemon, so nothing else follows the order meanwhile.
+ * otherwise the resolution is, and nothing more is signed for the intent. Runs in the order's own turn, or without a daemon,
+ * so nothing else changes the order meanwhile.
  */
 export async function settle(
   context: OrderContext,
@@ -58,7 +58,7 @@ export async function settle(
   if (blocked !== undefined) return blocked
   if (hasMoved(journal.state, open, before)) return MOVED_ON
   if (verdict.as === 'executed' && (await prove())) {
-    // Proofs are appended without waiting; the reply must wait until they are durable.
+    // Proofs are appended without waiting for fsync; the reply must wait for it.
     await journal.append()
     return { ok: true, by: 'proof', verdict }
   }

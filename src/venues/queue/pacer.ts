@@ -5,7 +5,7 @@ type Start = { readonly atMs: number; readonly beforeMs: number }
 /** Below this share of the service's limit, the remaining requests are spread over the rest of the window. */
 const SPREAD_BELOW = 0.2
 
-/** The service's window as last read, less our requests since. */
+/** The service's window as last read, minus our requests since then. */
 type ServiceWindow = { limit: number; budget: number; resetAtMs: number; lengthMs: number }
 
 /**
@@ -27,7 +27,7 @@ export class Pacer {
     return this.#lastStartMs
   }
 
-  /** Time until the service allows a request behind `ahead` others, by current knowledge; 0 means now. */
+  /** Time until the service should allow a request behind `ahead` others; 0 means now. */
   delayMs(ahead = 0): number {
     const nowMs = this.#now()
     return Math.max(0, this.#blockedUntilMs - nowMs, this.#allowedAtMs(nowMs, ahead) - nowMs)
@@ -48,7 +48,7 @@ export class Pacer {
   unused({ atMs, beforeMs }: Start): void {
     this.#inFlight -= 1
     const service = this.#service
-    // A window begun since then has its full limit.
+    // A window that began since then already has its full limit.
     if (service !== undefined) service.budget = Math.min(service.limit, service.budget + 1)
     if (this.#lastStartMs === atMs) this.#lastStartMs = beforeMs
   }
@@ -72,7 +72,7 @@ export class Pacer {
     const service = this.#service
     if (service === undefined) return nowMs
     if (nowMs >= service.resetAtMs) {
-      // A new window has the same limit until a reply says otherwise.
+      // A new window has the same limit until a reply reports another.
       service.budget = service.limit
       service.resetAtMs = nowMs + service.lengthMs
     }

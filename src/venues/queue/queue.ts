@@ -11,7 +11,7 @@ type QueueOptions<Own extends Route> = {
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly observe: (event: RuntimeEvent) => void
   readonly monotonicMs: () => number
-  /** Concurrent requests per route, and pairs between their two. Minimum 1, default 64. */
+  /** Concurrent requests per route, and pairs between their two requests. Minimum 1, default 64. */
   readonly concurrencyPerRoute?: number
   /** Maximum waiting tasks per route; one more is an error. Default 10,000. */
   readonly waitingMax?: number
@@ -24,13 +24,13 @@ export type PacedQueue<Own extends Route> = PairQueue<Own> & {
 }
 
 const WATCHDOG_MS = 1_000
-/** A larger difference between wall clock and monotonic clock since the last check is a step. */
+/** If wall clock minus monotonic clock changes by more than this between checks, the wall clock was set. */
 const STEP_MS = 250
 
 type Lane<Own extends Route> = {
   readonly route: Own
   readonly turns: Turns
-  /** Pairs, in order, whose second request's turn is not near yet. */
+  /** Pairs, in order, whose second request is not due soon. */
   readonly pairs: Pair[]
   /** Pairs past that point whose second request is not queued yet. */
   nearPairs: number
@@ -48,13 +48,13 @@ type Pair = {
 type Waiting = {
   readonly end?: AbortSignal
   readonly mayWait?: () => boolean
-  /** Default: now. */
+  /** Start of the wait; defaults to now. */
   readonly sinceMs?: number
 }
 
 /**
- * One queue per route. Single tasks are first come, first served. A pair's first request is held back until the turn of its
- * second is near, so that its answer is still fresh then.
+ * One queue per route. Single tasks are first come, first served. A pair's first request is held back until its second is
+ * due soon, so that the first answer is still fresh then.
  */
 export function createQueue<Own extends Route>(options: QueueOptions<Own>): PacedQueue<Own> {
   const { shares, requestsPerSecond, clock, observe, monotonicMs } = options
@@ -79,7 +79,7 @@ export function createQueue<Own extends Route>(options: QueueOptions<Own>): Pace
     reportDepth(lane)
   }
 
-  /** A pair's turn is counted behind earlier pairs and waiting tasks. */
+  /** A pair's turn comes after earlier pairs and waiting tasks. */
   function letPairsNear(lane: Lane<Own>): void {
     for (;;) {
       const [first] = lane.pairs
@@ -135,7 +135,7 @@ export function createQueue<Own extends Route>(options: QueueOptions<Own>): Pace
     }
   }
 
-  /** Calls `giveUp` when `end` aborts or `mayWait` is false. Returns a function that stops watching. */
+  /** Calls `giveUp` when `end` aborts or `mayWait` returns false. Returns a function that stops watching. */
   function giveUpWhen({ end, mayWait = () => true }: Waiting, giveUp: () => void): () => void {
     const each = { mayWait, giveUp }
     watched.add(each)

@@ -5,10 +5,10 @@ export type RateLimitReading = {
   readonly resetInMs: number
 }
 
-/** Raw header values; a repeated header is a list and is ignored. */
+/** Raw header values. A repeated header is a list and is ignored. */
 type HeaderValues = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** Upper bound on waiting for a window, even if a header says more: the next reply updates it. */
+/** Upper bound on waiting for a window, even if a header asks for more: the next reply updates it. */
 const RESET_WAIT_MS_MAX = 60_000
 const RETRY_AFTER_MS_MAX = 300_000
 /** Wait after a 429 without a clear duration. */
@@ -40,7 +40,7 @@ export function readRateLimit(
   }
 }
 
-/** Wait of a 429's `retry-after`: whole seconds only, at most RETRY_AFTER_MS_MAX. */
+/** Wait after a 429, from `retry-after`: whole seconds only, at most RETRY_AFTER_MS_MAX. */
 export function readRetryAfterMs(headers: HeaderValues): number {
   const value = headers['retry-after']
   if (typeof value !== 'string' || !/^\d+$/.test(value)) return RETRY_AFTER_MS_DEFAULT

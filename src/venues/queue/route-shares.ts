@@ -25,8 +25,8 @@ export const AGGREGATOR_SHARES: Shares<AggregatorRoute> = {
 const COUNTED_PER_SECOND_MAX = 10_000
 
 /**
- * Splits requests per second among routes. From one per route and second on, the caps are whole numbers that sum to at most
- * the total in any sliding second. Below that, each route gets one per `routes / ceiling` seconds.
+ * Splits requests per second among routes. With at least one per route and second, the caps are whole numbers that sum to at
+ * most the total in any sliding second. Below that, each route gets one request per `routes / requestsPerSecond` seconds.
  */
 export function routeWindows<Route extends string>(
   shares: Shares<Route>,
@@ -59,7 +59,7 @@ function wholeShares<Route extends string>(
   return caps
 }
 
-/** In the order of its shares. */
+/** Routes in the order of the shares. */
 export function routesOf<Route extends string>(shares: Shares<Route>): readonly Route[] {
   return Object.keys(shares) as Route[]
 }

@@ -3,9 +3,9 @@ import { Pacer } from './pacer.ts'
 import type { StartWindow } from './route-shares.ts'
 
 type Waiter = {
-  /** Resolves with whether it used the turn; false if nothing was sent. Never rejects. */
+  /** Resolves to true if it used the turn, false if it sent nothing. Never rejects. */
   readonly run: () => Promise<boolean>
-  /** Called after `run`, when the turn is over or free again. Must call `proceed`. */
+  /** Called after `run`, when the turn has ended or is free again. Must call `proceed`. */
   readonly onEnd: () => void
 }
 
@@ -14,7 +14,7 @@ type TurnsOptions = {
   readonly window: StartWindow
   readonly concurrency: number
   readonly monotonicMs: () => number
-  /** Called if tasks wait and no turn is available for `ms`; call `proceed` after that. */
+  /** Called if tasks wait and no turn is available for `ms`; call `proceed` after that time. */
   readonly onClosed: (ms: number) => void
 }
 
@@ -28,8 +28,8 @@ const ROUNDING_MS = 2
  * A route's turns, first come, first served. p-queue limits concurrency and starts per window; the pacer tightens both.
  * There is no timeout: an abandoned request would have an unknown outcome, so only its own deadline ends it.
  *
- * A returned turn stays available while it counts in the window. If it is used late, p-queue stops counting it too early,
- * so no turn is taken from then until a whole window after its use.
+ * A returned turn stays available while it counts in the window. If it is used late, p-queue stops counting it too early, so
+ * no turn starts from then until a whole window after its use.
  */
 export class Turns {
   readonly pacer: Pacer
@@ -53,7 +53,7 @@ export class Turns {
     return this.#waiters.size
   }
 
-  /** Time until a turn behind `ahead` others. Exact if the window allows one start, else within one window. */
+  /** Time until a turn behind `ahead` others. Exact if the window allows one start, otherwise accurate to one window. */
   forecastMs(ahead: number): number {
     const spacingMs = this.#windowMs / this.#options.window.cap
     const opensMs = Math.max(0, this.pacer.lastStartMs + spacingMs - this.#now())
@@ -71,7 +71,7 @@ export class Turns {
     this.#waiters.delete(waiter)
   }
 
-  /** Starts waiting tasks, and requests as many turns from p-queue as tasks wait. */
+  /** Starts waiting tasks, and requests one turn from p-queue per waiting task. */
   proceed(): void {
     this.#handOut()
     if (this.#isOpen()) this.#queue.start()

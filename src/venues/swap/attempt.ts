@@ -41,15 +41,15 @@ import {
 import { liveNonces } from './swap-projection.ts'
 
 const APPROVED: Step = { ...STALE }
-/** How long before its submission's turn a quote is requested: a few round trips, a small part of a quote's life. */
+/** Time between requesting a quote and its submission's turn: a few round trips, a small part of a quote's life. */
 const NEAR_MS = 5_000
 /** Maximum age of chain data for signing; older data is read again. */
 const VIEW_AGE_MS_MAX = 5_000
 
 /**
- * One attempt of a planned intent: quote, verify, journal, sign, submit; repeated while only time is lacking. Ends with a
- * recorded permit and its first submission answered (or not), with the reason to close the intent, or with nothing because
- * the daemon drains.
+ * One attempt of a planned intent: quote, verify, journal, sign, submit. Repeats while only time is lacking. Returns the
+ * reason to close the intent; undefined once a permit is recorded and first submitted, answered or not, or if the daemon
+ * drains.
  */
 export function attemptSwap(context: OrderContext, open: OpenSwap): Promise<Closing | undefined> {
   const { intent } = open
@@ -70,7 +70,7 @@ export function attemptSwap(context: OrderContext, open: OpenSwap): Promise<Clos
     atOnceMax: context.policy.quotesPerAttemptMax,
     async tryOnce() {
       const step = await tryOnce(context, open, { ticket, nearMs })
-      // If quotes expire before their submission, request the next one later.
+      // If quotes expire before their submission, request the next one closer to it.
       if (step === STALE) nearMs /= 2
       return step
     },
@@ -84,13 +84,15 @@ function mayNotTrade(context: OrderContext, open: OpenSwap): Closing | undefined
   return mayNotStart(context, open) ?? tokenRefusal(context, open.intent)
 }
 
-/** The service's token decimals differ from the config's. */
+/** Rejects a token whose decimals at the service differ from the config's. */
 function tokenRefusal(context: OrderContext, { sell, buy }: SwapIntent): Closing | undefined {
   const detail = context.tokenFault(sell.token.address) ?? context.tokenFault(buy.token.address)
   return detail === undefined ? undefined : refusal('token-mismatch', detail)
 }
 
-/** A contract it depends on has unexpected or unknown code; the spender counts once a quote names it. */
+/**
+ * Rejects unexpected or unknown code of a contract that the order depends on. The spender is checked once a quote names it.
+ */
 function codeRefusal(context: OrderContext, { sell, buy }: SwapIntent, spender?: Address) {
   const { chainId, gasless, pricePath } = context
   const path = pricePath(sell.token, buy.token)
@@ -100,7 +102,7 @@ function codeRefusal(context: OrderContext, { sell, buy }: SwapIntent, spender?:
 
 type Queued = { readonly ticket: Ticket; readonly nearMs: number }
 
-/** Wallet transactions are made outside the queue: they may take minutes. */
+/** Wallet transactions run outside the queue, because they may take minutes. */
 async function tryOnce(context: OrderContext, open: OpenSwap, queued: Queued): Promise<Step> {
   const { intent } = open
   const uncompared = context.compared.trader.missing()
@@ -117,7 +119,7 @@ async function tryOnce(context: OrderContext, open: OpenSwap, queued: Queued): P
   return isPrepared(allowed) ? APPROVED : allowed
 }
 
-/** Requests the quote when its submission can follow soon; failing orders let others pass. */
+/** Requests the quote when its submission can follow soon. Failing orders let others pass. */
 async function tryInTurn(
   context: OrderContext,
   open: OpenSwap,
@@ -141,7 +143,7 @@ async function tryInTurn(
   }
 }
 
-/** Runs when the queue allows the submission. A turn without a request counts against no limit. */
+/** Runs when the queue allows the submission. A turn without a request is given back and counts against no limit. */
 async function signAndSubmit(
   context: OrderContext,
   open: OpenSwap,
@@ -155,8 +157,8 @@ async function signAndSubmit(
 }
 
 /**
- * Chain data that aged in our queue is read again. If the price has moved away from the quote meanwhile, another is
- * requested. Absolute distance: a clock that was set back must not make data look recent.
+ * Reads chain data again if it aged in our queue. If the price has moved away from the quote meanwhile, requests another.
+ * Absolute distance: a clock that was set back must not make data look recent.
  */
 async function asOfNow(
   context: OrderContext,
@@ -172,7 +174,7 @@ async function asOfNow(
   return hasMoved ? STALE : step
 }
 
-/** Journals the exposure before signing (rule G2), with checks of freshness before and after. */
+/** Journals the exposure before signing (rule G2), and checks freshness before and after. */
 async function sign(context: OrderContext, open: OpenSwap, verified: Signable): Promise<Step> {
   const { journal, signer, gasless } = context.ports
   const { intent } = open
@@ -189,7 +191,7 @@ async function sign(context: OrderContext, open: OpenSwap, verified: Signable): 
   if (hit !== undefined) return hit
   // Another quote with the same nonce may have been signed since this one was verified.
   if (liveNonces(journal.state, intent).has(permit.nonce)) return SAME_NONCE
-  // Another order of the token may have been signed since the allowance was read: it must cover both.
+  // Another order of the token may have been signed since the allowance was read, which must cover both.
   if (!isCovered(context, intent, view, permit.amount)) return STALE
   const { attempt } = open
   const record: PermitRecord = {
@@ -221,14 +223,14 @@ async function sign(context: OrderContext, open: OpenSwap, verified: Signable): 
   return { tag: 'sent' }
 }
 
-/** The signer may see newer prices than the firewall; then another quote is requested. */
+/** The signer may see newer prices than the firewall did; another quote is requested then. */
 function notSigned(refused: Refusal): Step {
   const { reason } = refused
   const hasMoved = reason === 'price-deviation' || reason === 'price-stale'
   return hasMoved ? { tag: 'again', otherwise: blockedBy(refused) } : unsigned(refused)
 }
 
-/** The service has an order under our id that we did not place. */
+/** Halts if the service has an order under our id that we did not place. */
 export async function noteForeign(
   context: OrderContext,
   reply: Reply<ServiceOrder>,
@@ -237,14 +239,14 @@ export async function noteForeign(
   await haltOnEvidence(context, `the service has another order under ours: ${reply.fault.message}`)
 }
 
-/** Only the very first answer may be a rejection; later a 400 proves nothing (rule G7). */
+/** Only the first answer may be a rejection; a later 400 proves nothing (rule G7). */
 function firstReply(reply: Reply<ServiceOrder>): SubmitReply {
   if (reply.ok) return { tag: 'accepted', orderId: reply.value.orderId }
   const { tag, message } = reply.fault
   return { tag: tag === 'badRequest' ? 'rejected' : 'unknown', message }
 }
 
-/** Dry run: all checks passed, nothing is signed, and the order counts as filled at its quote. */
+/** Dry run: all checks passed and nothing is signed; the order counts as filled at its quote. */
 async function fillSwapOnPaper(
   context: OrderContext,
   open: OpenSwap,
@@ -264,7 +266,7 @@ async function fillSwapOnPaper(
   return { tag: 'sent' }
 }
 
-/** Exact output: the permit includes slippage, which does not occur on paper. Rounded up. */
+/** Exact output: the permit includes slippage, which paper orders do not have. Rounded up. */
 function paidFor({ sellAmount }: Quote, { slippageBps }: SwapIntent): BaseUnits {
   return baseUnits(mulDivUp(sellAmount, BPS, BPS + BigInt(slippageBps)))
 }

@@ -4,10 +4,10 @@ import type { Transfer } from '../../ports.ts'
 const WORD = 64
 /** Maximum distance in words between a permit and its amount. */
 const REACH_WORDS = 32
-/** Calldata that names the token more often proves nothing: scanning it all would block the daemon. */
+/** Calldata that names the token more often proves nothing: scanning all of it would block the daemon. */
 const PLACES_MAX = 1_000
 
-/** Permits of one token settled by one transaction, and its payments of that token by their owner. */
+/** Permits of one token that one transaction settled, and its payments of that token by their owner. */
 type SharedPayments = {
   readonly calldata: string
   readonly permits: readonly Permit[]
@@ -17,12 +17,12 @@ type SharedPayments = {
 }
 
 /**
- * The payment of the first permit; undefined if calldata does not prove it.
+ * Returns the payment of the first permit; undefined if calldata does not prove it.
  *
- * The service writes calldata, so a single word proves nothing. Each permit must occur once as signed: token, amount,
- * nonce, deadline. The amounts must occur at the same distance from their permits, and in the order of the payments. A
- * second, contradicting match voids all of them. Permits of one transaction always get different payments, so together they
- * are booked at no less than was paid.
+ * The service writes calldata, so a single word proves nothing. Each permit must occur once as signed: token, amount, nonce,
+ * deadline. The amounts must occur at the same distance from their permits, and in the order of the payments. A second,
+ * contradicting match voids all of them. Permits of one transaction always get different payments, so together they are
+ * booked at no less than was paid.
  */
 export function paymentInCalldata(shared: SharedPayments): Transfer | undefined {
   const { calldata, permits, free } = shared
@@ -48,7 +48,7 @@ export function paymentInCalldata(shared: SharedPayments): Transfer | undefined 
   return found.size === 1 ? free.find((payment) => wordOf(payment.amount) === amount) : undefined
 }
 
-/** Whether hex digits occur in calldata at a byte boundary. */
+/** True if hex digits occur in calldata at a byte boundary. */
 export function holds(calldata: string, digits: string): boolean {
   return placeFrom(calldata, digits, 0) >= 0
 }

@@ -5,7 +5,7 @@ import type { Quote } from '../../domain/order/quote.ts'
 import type { ChainView } from '../../ports.ts'
 import { type Closing, skipped } from '../close.ts'
 
-/** Compares the quote with the sold amount's value by the feeds, so spread, fee and price impact all count. */
+/** Compares the quote with the sold amount's value at feed prices, so spread, fee and price impact all count. */
 export function tooCostly(
   intent: SwapIntent,
   quote: Pick<Quote, 'sellAmount' | 'buyAmount'>,

@@ -13,7 +13,7 @@ import type { FollowSteps } from '../venue.ts'
 import { noteForeign } from './attempt.ts'
 import { resolveSwap } from './resolve.ts'
 
-/** Resubmits identically, polls by the order id, and reads the chain past the deadline or while the service is silent. */
+/** Resubmits identically, polls by order id, and reads the chain past the deadline or while the service is silent. */
 export function swapSteps(context: OrderContext, open: OpenSwap): FollowSteps {
   const following: Following = {
     context,
@@ -34,12 +34,12 @@ export function swapSteps(context: OrderContext, open: OpenSwap): FollowSteps {
 type Following = {
   readonly context: OrderContext
   readonly open: OpenSwap
-  /** Why the last submission must be repeated, as far as this process knows. */
+  /** Why the last submission must be repeated, if this process knows. */
   readonly submission: { cause: RetryCause }
   readonly reportRefusal: ReturnType<typeof createRefusalReporter>
   /** Why the last poll failed, and when the chain was read instead. */
   readonly polls: { cause?: RetryCause | undefined; chainAskedAtMs?: number }
-  /** Whether the last chain read failed, and whether the wallet had code at the last successful one. */
+  /** `isSilent`: the last chain read failed. `hasCode`: the wallet had code at the last successful read. */
   readonly chain: { isSilent: boolean; hasCode: boolean }
   readonly reportConflict: ReturnType<typeof createConflictReporter>
 }
@@ -79,9 +79,9 @@ function isPastDeadline({ context, open }: Following): boolean {
 }
 
 /**
- * Resends the same bytes under the same id; signing is deterministic. Any refusal now means unknown (rule G7). Not while
- * the chain is silent, past the deadline, or if the wallet has code (rule A5): before a crash it may never have been
- * signed. Not if the signer refuses (rule T1): it may never have reached the service.
+ * Resends the same bytes under the same id, because signing is deterministic. From now on a refusal means unknown (rule G7).
+ * Does not resend while the chain is silent, past the deadline, or if the wallet has code (rule A5): before a crash the
+ * permit may never have been signed. The signer may refuse (rule T1); the permit then may never reach the service.
  */
 async function replay(following: Following): Promise<void> {
   const { context, open, submission, reportRefusal } = following
@@ -145,7 +145,7 @@ async function poll(following: Following): Promise<void> {
 }
 
 /**
- * Replaces a silent service: settled orders are found on the chain as well. Reads at once the first time, then at most
+ * Stands in for a silent service, because the chain also shows settled orders. Reads at once the first time, then at most
  * every `silenceMs`; an unused nonce changes nothing before the deadline.
  */
 async function askChainAgain(following: Following): Promise<void> {
@@ -179,7 +179,7 @@ async function settle(following: Following, order: ServiceOrder): Promise<void> 
   }
 }
 
-/** A fill needs proof. Briefly it is normal that the chain does not show it yet. */
+/** A fill needs proof. The chain may lag briefly. */
 async function settleFilled(following: Following, { txHash }: ServiceOrder): Promise<void> {
   const found = await readChain(following, txHash)
   if (found.tag !== 'open') return

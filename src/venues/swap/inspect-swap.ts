@@ -43,12 +43,12 @@ export async function inspectSwap(
   if (!reply.ok) return unseen(signed, { tag: 'unknown', why: reply.fault.message })
   const view = reply.value
   const final = snapshot && { ...snapshot, isUsed: snapshot.nonceUsed }
-  // Blocks and this machine decide whether a signature has ended: a wrong service clock must not block an operator.
+  // Only blocks and this machine's clock end a signature here: a wrong service clock must not block an operator.
   const isPast = final && isOver(context, permit.deadlineSeconds, final, undefined)
   const outcome = outcomeOf(permit, view, final, isPast)
   const searched = outcome.tag === 'used' ? await searchOutgoing(context, permit, view) : undefined
   const { traces, cancelled } = searched?.ok ? searched.value : NOTHING
-  // A transaction shared with other orders may prove more than is shown here, after further reads.
+  // A transaction shared with other orders may prove more after further reads than is shown here.
   const seenAs = (trace: TransactionTrace): Found => {
     const { hash: txHash, blockNumber, success } = trace
     const isProof = proveFill(proofInput(context, open, permit, trace)) !== undefined

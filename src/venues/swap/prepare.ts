@@ -22,7 +22,7 @@ export function isPrepared(prepared: Prepared): prepared is Done {
   return prepared.tag === 'ready' || prepared.tag === 'changed'
 }
 
-/** For a strategy that sells ETH, wraps the intent's whole amount, once per intent. */
+/** Wraps the intent's whole amount if the strategy sells ETH, once per intent. */
 export async function wrapIfNative(context: OrderContext, intent: SwapIntent): Promise<Prepared> {
   if (!intent.sell.native || context.mode === 'dry-run') return { tag: 'ready' }
   const id = wrapId(intent)
@@ -38,9 +38,9 @@ export async function wrapIfNative(context: OrderContext, intent: SwapIntent): P
 }
 
 /**
- * Raises the sell token's Permit2 allowance if it does not cover this intent and all live permits, by the operator's
- * approval policy. Also covers other unsigned intents: an approval replaces the previous one, so intents of one slot would
- * take the allowance from each other.
+ * Raises the sell token's Permit2 allowance by the operator's approval policy if it does not cover this intent and all live
+ * permits. Also covers other unsigned intents: an approval replaces the previous one, so intents of one slot would take the
+ * allowance from each other.
  */
 export async function ensureAllowance(
   context: OrderContext,
@@ -72,7 +72,7 @@ function blockedNow(context: OrderContext, { id }: SwapIntent): Closing | undefi
   return open && mayNotStart(context, open)
 }
 
-/** An unread allowance must not trigger an approval, which would replace it. */
+/** A missing allowance must not trigger an approval, which would replace the actual one. */
 export function isAllowanceUnread(
   { mode }: Pick<OrderContext, 'mode'>,
   { sell }: SwapIntent,
@@ -81,7 +81,7 @@ export function isAllowanceUnread(
   return mode !== 'dry-run' && !allowances.has(sell.token.address)
 }
 
-/** Whether the allowance covers all live permits and `amount` more. */
+/** True if the allowance covers all live permits and `amount` more. */
 export function isCovered(
   context: OrderContext,
   { sell, maxSell }: SwapIntent,
@@ -97,11 +97,11 @@ export function isCovered(
 
 /**
  * Unwraps WETH if the strategy names ETH: bought by an order, or wrapped and not sold. First follows a pending wrap to its
- * end, because its nonce cannot be withdrawn. True if the intent may be closed, which leaves the WETH after
- * UNWRAP_TRIES_MAX rejections; false if the daemon stops first.
+ * end, because its nonce cannot be withdrawn. Returns true if the intent may be closed; after UNWRAP_TRIES_MAX rejections
+ * the WETH stays. Returns false if the daemon stops first.
  */
 export async function leaveNoWeth(context: OrderContext, open: OpenSwap): Promise<boolean> {
-  // WETH bought before a reorg was unwrapped then: a second unwrap would take other WETH.
+  // WETH bought before a reorg was unwrapped then; a second unwrap would take other WETH.
   if (context.mode === 'dry-run' || open.reopened) return true
   const { clock, random } = context.ports
   for (let tries = 1; tries <= UNWRAP_TRIES_MAX; ) {
@@ -109,7 +109,7 @@ export async function leaveNoWeth(context: OrderContext, open: OpenSwap): Promis
     if (outcome === undefined || outcome.tag === 'stopped') return outcome === undefined
     if (outcome.tag !== 'unsent' && outcome.tag !== 'lost') return true
     await clock.sleep(backoffMs(context.policy, tries, random.jitter()), context.stop)
-    // A silent node does not count as a rejection: nothing else can be traded then either.
+    // A silent node does not count as a rejection: no other trade is possible then either.
     if (outcome.tag === 'lost' || outcome.why !== 'unavailable') tries += 1
   }
   return true
@@ -139,7 +139,7 @@ async function unwrapRest(
 function restToUnwrap(context: OrderContext, open: OpenSwap): bigint {
   const { intent, fill } = open
   if (intent.buy.native) return fill?.received ?? 0n
-  // An unknown use of the permit may have taken the wrapped WETH; other WETH is not the intent's.
+  // An unknown use of the permit may have taken the wrapped WETH; other WETH does not belong to the intent.
   if (open.died === 'cancelled') return 0n
   const wrapped = context.ports.journal.state.endedTransactions.get(wrapId(intent)) === 'mined'
   return wrapped ? intent.maxSell - (fill?.paid ?? 0n) : 0n
@@ -153,7 +153,7 @@ function unwrapId(intent: SwapIntent): string {
   return `${intent.id}:unwrap`
 }
 
-/** Whether the intent's WETH is being unwrapped: the intent was abandoned, even if the process died then. */
+/** True if the intent's WETH is or was being unwrapped: the intent was abandoned, even if the process died then. */
 export function isUnwrapping(context: OrderContext, intent: SwapIntent): boolean {
   const { transactions, endedTransactions } = context.ports.journal.state
   const id = unwrapId(intent)
@@ -188,7 +188,9 @@ const UNSENT = {
   refused: (detail: string) => failure('transaction-reverted', detail),
 }
 
-/** Recorded like every wallet transaction. A pending approval is mined first, so that it cannot come later. */
+/**
+ * Recorded like every wallet transaction. Waits until a pending approval is mined, so that none can follow the revocation.
+ */
 export function revokeAllowance(
   context: SendingContext,
   wallet: WalletContext,

@@ -7,14 +7,14 @@ import { holds, paymentInCalldata, wordOf } from './calldata.ts'
 export type ProofInput = {
   readonly permit: Permit
   readonly trace: TransactionTrace
-  /** Other open permits of this wallet named by the transaction, which may contain their payments. */
+  /** Other open permits of this wallet that the transaction names; it may contain their payments. */
   readonly mates: readonly Permit[]
-  /** Transfers that prove other orders already, as `<txHash>:<log index>`. */
+  /** Transfers that already prove other orders, as `<txHash>:<log index>`. */
   readonly claimed: ReadonlyMap<string, number>
 }
 
 /**
- * What a transaction proves about a permit with a used nonce: the owner paid at most the permitted amount and the recipient
+ * What a transaction proves about a permit with a used nonce: the owner paid at most the permitted amount, and the recipient
  * got at least the minimum. Undefined if it proves nothing (rule G5). Ambiguity is booked against us (rule T7): the maximum
  * that may have been paid, the minimum that may have been received.
  */
@@ -41,19 +41,19 @@ function paidBy(input: ProofInput): Counted | undefined {
   return names(trace, permit) ? mostOf(input, out) : undefined
 }
 
-/** Payments of a transaction that took the tokens and gave too little, named as in a fill. */
+/** Payments of a transaction that took the tokens and gave too little, in the format of a fill's transfers. */
 export function takenBy(input: ProofInput): readonly string[] {
   return (paidBy(input)?.claims ?? []).map((transfer) => claimKey(input.trace, transfer))
 }
 
-/** Its calldata names the permit, and it has a payment that no other order claims. The return does not matter. */
+/** True if its calldata names the permit and it has a payment that no other order claims, whatever the recipient got. */
 export function hasTaken(input: ProofInput): boolean {
   const { permit, trace } = input
   return trace.success && names(trace, permit) && mostOf(input, paidIn(input)) !== undefined
 }
 
 /**
- * Whether calldata carries a permit's nonce and deadline: it settles that permit, possibly among others, or only mentions
+ * True if calldata contains a permit's nonce and deadline: it settles that permit, possibly among others, or only mentions
  * it. The nonce alone is not enough, because a small one looks like an offset or length.
  */
 export function names({ input }: TransactionTrace, permit: Permit): boolean {
@@ -61,7 +61,7 @@ export function names({ input }: TransactionTrace, permit: Permit): boolean {
   return wordsOf(permit).every((word) => holds(input, word))
 }
 
-/** Cache: each pending order is searched for in the settlements of all others. */
+/** Cache: every pending order is checked against the settlements of all others. */
 const WORDS = new WeakMap<Permit, readonly string[]>()
 
 function wordsOf(permit: Permit): readonly string[] {
@@ -75,7 +75,7 @@ function wordsOf(permit: Permit): readonly string[] {
 
 type Counted = { readonly amount: bigint; readonly claims: readonly Transfer[] }
 
-/** A single order claims all payments; more than it permits belongs to an unrecognized order too. */
+/** A single order claims all payments. An excess over its permit also belongs to an unrecognized order. */
 function allOf(input: ProofInput, out: readonly Transfer[]): Counted | undefined {
   const amount = sum(out)
   if (amount === 0n) return undefined
@@ -111,7 +111,7 @@ function mostOf(input: ProofInput, out: readonly Transfer[]): Counted | undefine
   return { amount, claims: rivals.length === 0 ? [own, ...others] : [own] }
 }
 
-/** If recipients share, the smallest sufficient unclaimed transfer. */
+/** If orders share a recipient, returns the smallest sufficient unclaimed transfer. */
 function receivedIn(input: ProofInput): Counted | undefined {
   const { permit, trace, mates } = input
   const into = trace.transfers.filter(

@@ -12,7 +12,7 @@ import { openSwaps } from './swap-projection.ts'
 
 /**
  * Reads the current permit's outcome from the chain and journals what is certain: a proven fill, or that the permit can
- * never execute. `txHash` is the service's hint and never trusted.
+ * never execute. `txHash` is the service's hint and is never trusted.
  */
 export async function resolveSwap(
   context: OrderContext,
@@ -53,7 +53,9 @@ async function findFill(
   return searchFill(context, open, permit, view)
 }
 
-/** Dead once unused at a final block past the deadline (rules G1, T6). The newest block only shows when to check. */
+/**
+ * A permit is dead once unused at a final block past the deadline (rules G1, T6). The newest block only shows when to check.
+ */
 async function expire(
   context: OrderContext,
   open: OpenSwap,
@@ -68,7 +70,7 @@ async function expire(
   if (final === undefined || final.nonceUsed) return { tag: 'open', view }
   const serviceOffsetMs = context.ports.gasless.clockOffsetMs()
   if (!isOver(context, deadlineSeconds, final, serviceOffsetMs)) {
-    // Only the service's clock is not past the deadline; if it stands still, waiting does not help.
+    // Only the service's clock is not past the deadline; waiting does not help if it stands still.
     const isAlone = isOver(context, deadlineSeconds, final, undefined)
     return { tag: 'open', view, waits: isAlone ? clockConflict(context, permit) : undefined }
   }
@@ -84,13 +86,13 @@ function clockConflict({ ports }: OrderContext, { deadlineSeconds }: PermitRecor
   return { service: 'gasless', what: 'clock', detail }
 }
 
-/** `taken`: the transaction took the tokens and did not give what it owed. */
+/** `taken`: the transaction took the tokens and did not deliver the minimum. */
 type Verdict = 'proven' | 'taken' | 'nothing'
 
 /** A permit with a used nonce, and the chain snapshot read before its transactions. */
 type Claimed = { readonly permit: PermitRecord; readonly view: SeenBlock }
 
-/** Journals a proven fill. Proof and record must happen without a pause in between. */
+/** Journals a proven fill. Proof and record must happen without yielding in between. */
 async function prove(
   context: OrderContext,
   open: OpenSwap,
@@ -124,8 +126,8 @@ async function prove(
 }
 
 /**
- * Whether a transaction lies within a permit's life. One that names the permit is from before its deadline, or failed. For
- * any other, the block time decides, and only the used nonce links it to the permit.
+ * True if a transaction lies within a permit's life. If it names the permit, it was mined before the deadline, or failed.
+ * For any other, the block time decides, because only the used nonce links it to the permit.
  */
 async function isWithin(
   context: OrderContext,
@@ -143,7 +145,7 @@ async function isWithin(
   return block !== undefined && block.timeSeconds <= permit.deadlineSeconds
 }
 
-/** Whether a nonce is used at a final block: a single node's answer proves nothing (rule T6). */
+/** True if a nonce is used at a final block. A single node's answer proves nothing (rule T6). */
 async function isUsedForGood(
   context: OrderContext,
   { owner, nonce }: PermitRecord,
@@ -154,7 +156,7 @@ async function isUsedForGood(
   return final?.nonceUsed === true
 }
 
-/** Inputs of a proof: the permit, the wallet's other orders, and transfers proven already. */
+/** Inputs of a proof: the permit, the wallet's other orders, and transfers that already prove orders. */
 export function proofInput(
   { ports }: OrderContext,
   open: OpenSwap,
@@ -194,7 +196,7 @@ async function absentAmong(
 
 /**
  * The nonce is used in an unknown transaction: searches payments out of the wallet since the record. Only a match ends it,
- * never a missing one: nodes know nonces before logs and receipts (rule T7).
+ * never a missing one, because nodes know nonces before logs and receipts (rule T7).
  */
 async function searchFill(
   context: OrderContext,
@@ -212,11 +214,11 @@ async function searchFill(
   const traces = candidatesIn(reply.value, permit)
   const found = await proveAny(context, open, { permit, view, traces })
   if (found === 'proven') return true
-  // Unfilled: cancelled, or taken for too little. Ends only once that is final.
+  // Unfilled: cancelled, or taken for too little. The permit ends only once that is final.
   const place = found ?? cancelled
   const final = place && (await finalSnapshot(context, context.ports.chain, place))
   if (final !== undefined && (await isUsedForGood(context, permit))) {
-    // Recomputed: another order may have claimed a payment of it meanwhile.
+    // Computed again: another order may have claimed one of its payments meanwhile.
     const transfers = found && takenBy(proofInput(context, open, permit, found))
     const { attempt } = permit
     await recordDeath(context, open, { attempt, view: final, how: 'cancelled', transfers })
@@ -240,7 +242,9 @@ export function searchOutgoing(
   return ports.chain.outgoing({ owner, token, nonce, fromBlock, atLeastBlock, untilSeconds })
 }
 
-/** Amounts may match by chance: without the permit's name a transaction counts only if nothing else explains the nonce. */
+/**
+ * Amounts may match by chance: a transaction that does not name the permit counts only if nothing else explains the nonce.
+ */
 export function candidatesIn(
   { traces, cancelled }: Outgoing,
   permit: PermitRecord,

@@ -24,18 +24,18 @@ export type Signable = {
   readonly view: ChainView
   /** Feed price, sell base units per buy base unit; undefined without a usable one. */
   readonly feed: Ratio | undefined
-  /** By this machine's clock. */
+  /** Epoch milliseconds of this machine's clock. */
   readonly readAtMs: number
 }
 
-/** The allowance is too low; with the view it was read from. */
+/** The allowance in `view` is too low. */
 export type Unapproved = { readonly tag: 'unapproved'; readonly view: ChainView }
 
 export const STALE: Step = {
   tag: 'again',
   otherwise: retryLater('quote-stale', 'every quote was too old by the time it could be signed'),
 }
-/** A missing balance may be read next time; it does not mean zero. */
+/** An unread balance does not mean zero; the next read may succeed. */
 const BALANCE_UNREAD = retryLater(
   'balance-unreadable',
   'its balance could not be read before signing',
@@ -132,7 +132,7 @@ export async function signable(
   return { tag: 'signable', quote, permit, digest, view, feed, readAtMs }
 }
 
-/** Only to read its bit in the same batch; the firewall parses the nonce again, strictly. */
+/** Used only to read the nonce's bit in the same batch; the firewall parses the nonce again, strictly. */
 function wireNonce(quote: Quote): bigint | undefined {
   const message: unknown = Reflect.get(quote.typedData, 'message')
   if (typeof message !== 'object' || message === null) return undefined
@@ -150,7 +150,7 @@ export function timeOf(context: OrderContext, { blockTimeSeconds }: ChainView): 
 /** Balance change of the intent's sell token by earlier paper orders, in base units. */
 function paperOf({ mode, ports }: OrderContext, { sell }: SwapIntent): bigint {
   if (mode !== 'dry-run') return 0n
-  // Paper orders wrap nothing: an order that names ETH uses the native balance, checked at its decision.
+  // Paper orders wrap nothing. An order that names ETH uses the native balance, checked at its decision.
   if (sell.native) return 2n ** 200n
   return ports.journal.state.paper.get(sell.token.address) ?? 0n
 }

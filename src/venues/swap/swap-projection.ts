@@ -91,7 +91,7 @@ export const SWAPS = {
     buy.native ? 'what was bought is being unwrapped' : 'it is being closed',
 } as const satisfies VenueProjection<SwapIntent, OpenSwap>
 
-/** The ledger entry of a swap; on paper without a transaction. */
+/** The ledger entry of a swap; `txHash` is undefined on paper. */
 export function tradeOf(
   { strategy, id, sell, buy }: SwapIntent,
   { paid, received, feed, fee }: Booked,
@@ -125,7 +125,7 @@ export function openSwaps(state: DaemonState): readonly OpenSwap[] {
   return [...state.intents.values()].filter((open) => open.venue === 'gasless')
 }
 
-/** Base units of a token that a strategy's pending orders may still take, signed or not. */
+/** Base units of a token that a strategy's pending orders may still spend, signed or not. */
 export function promisedBy(state: DaemonState, token: Token, strategy: string): bigint {
   let planned = 0n
   for (const { intent, state: at } of openSwaps(state)) {
@@ -135,7 +135,7 @@ export function promisedBy(state: DaemonState, token: Token, strategy: string): 
   return planned + liveSum(state, token.address, strategy)
 }
 
-/** Permit2 nonces of other live permits: if two permits had one nonce, its use would not show which one settled. */
+/** Permit2 nonces of other live permits. If two permits had one nonce, its use would not show which one settled. */
 export function liveNonces(state: DaemonState, except: SwapIntent): ReadonlySet<bigint> {
   const nonces = new Set<bigint>()
   for (const { intent, permit, state: at } of openSwaps(state))

@@ -6,7 +6,7 @@ import { inspectSwap } from './inspect-swap.ts'
 import { leaveNoWeth } from './prepare.ts'
 import { resolveSwap } from './resolve.ts'
 
-/** Swaps through the gasless service: it settles a permit, and bought WETH is unwrapped at the end. */
+/** Swaps through the gasless service, which settles a permit. Bought WETH is unwrapped at the end. */
 export const SWAP_VENUE: Venue<OpenSwap> = {
   attempt: attemptSwap,
   steps: swapSteps,

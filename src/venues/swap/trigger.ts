@@ -17,7 +17,7 @@ export function feedsOf(...paths: readonly (PricePath | undefined)[]): readonly 
   return feeds.length > 1 ? [...new Set(feeds)] : feeds
 }
 
-/** Skips an order whose trigger price no longer holds, or is unknown: it may have waited for minutes. */
+/** Skips an order whose trigger price no longer holds, or is unknown, because it may have waited for minutes. */
 export function notTriggered(
   intent: SwapIntent,
   view: ChainView,

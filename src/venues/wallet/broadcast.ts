@@ -9,7 +9,7 @@ import type { OpenTransaction } from '../../journal/state/daemon-state.ts'
 import type { ChainFault, Signature, SignedTransaction, TransactionDraft } from '../../ports.ts'
 import { reportRetry, type Sending, type Tries } from './transaction-outcome.ts'
 
-/** Versions of one wallet transaction: signed, broadcast, and replaced where that helps. */
+/** Versions of one wallet transaction: signed, broadcast, and replaced if that helps. */
 
 /** Maximum replacements, each 25 % dearer unless the chain demands more: about nine times the first fee. */
 const REPLACEMENTS_MAX = 10
@@ -30,7 +30,7 @@ export async function sendAgain(sending: Sending, id: string, tries: Tries): Pro
   if (isOut && !isOverdue) return
   let signed = await sign(sending, id)
   const version = isOverdue ? await newVersion(sending, open, { tries, signed }) : undefined
-  // Another follower may have seen its end meanwhile.
+  // Another follower may have seen the transaction's end meanwhile.
   if (!ports.journal.state.transactions.has(id)) return
   if (version !== undefined) {
     await ports.journal.append(transactionRecorded({ transaction: version }))
@@ -47,9 +47,9 @@ export async function sendAgain(sending: Sending, id: string, tries: Tries): Pro
 }
 
 /**
- * A dearer version, or a cancellation if the signer refuses for good; neither for temporary refusals or if it would not
- * help. Raises fees by 25 %, or to what the chain demands, within the gas limits. Gas is estimated anew: with too little,
- * no block takes it at any fee.
+ * Returns a dearer version, or a cancellation if the signer refuses for good. Returns neither for a temporary refusal, or if
+ * it would not help. Raises fees by 25 %, or to the level that the chain demands, within the gas limits. Estimates gas
+ * again: with too little, no block includes the transaction at any fee.
  */
 async function newVersion(
   sending: Sending,
@@ -67,7 +67,7 @@ async function newVersion(
     offer !== undefined && (offer.maxFeePerGas > record.maxFeePerGas || gas > record.gas)
   const versions = signed.ok ? hashes.length : cancels.length
   if (versions > REPLACEMENTS_MAX && !isBehind) return undefined
-  // Of the fee cap only the base fee is charged, but the tip is paid in full, so a node must not set it.
+  // A block charges only the base fee out of the fee cap, but the whole tip, so a node must not set the tip.
   const fees = {
     maxFeePerGas: maxOf(dearer(record.maxFeePerGas), offer?.maxFeePerGas ?? 0n),
     maxPriorityFeePerGas: maxOf(dearer(record.maxPriorityFeePerGas), PRIORITY_FEE_LEAST),
@@ -102,7 +102,7 @@ function dearer(fee: bigint): bigint {
   return mulDivUp(fee, 5n, 4n)
 }
 
-/** Undefined if unavailable. A call's record holds no signature, so only its fees can be read. */
+/** Current fees and gas; undefined if unavailable. A call's record holds no signature, so only its fees can be read. */
 async function currentOffer(
   { wallet }: Sending,
   { purpose, isCancelling, to, data, value }: TransactionRecord,
@@ -145,7 +145,7 @@ async function broadcast(
   return reply.ok ? undefined : reply.fault.tag
 }
 
-/** Signs the record; the signature is journaled before anyone can have it. */
+/** Signs the record. The signature is journaled before it leaves the process. */
 export async function sign(sending: Sending, id: string): Promise<Signature<SignedTransaction>> {
   const { journal } = sending.context.ports
   const signed = sending.wallet.signer.transaction(id)

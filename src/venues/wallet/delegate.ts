@@ -11,34 +11,34 @@ import { PRIORITY_FEE_WEI } from '../call/envelope.ts'
 import type { AggregatorContext } from '../context.ts'
 import { availableOf } from './deposit.ts'
 
-/** One authorization and setting the code for the first time cost about 50,000. */
+/** Gas limit. One authorization that sets code for the first time costs about 50,000. */
 const DELEGATION_GAS = 100_000n
 const DONE_WITHIN_MS = 5 * 60_000
 /** Interval between reads of the account; short at first. */
 const POLL_MS = { min: 100, max: 1_000 } as const
 const SEND_AGAIN_MS = 10_000
 const REPORT_EVERY_MS = 15_000
-/** How long the service's charge is requested after the chain shows the code. */
+/** How long the service's charge is read after the chain shows the code. */
 const CHARGED_WITHIN_MS = 5_000
-/** Consecutive reads of a used nonce without the code before that counts: nodes may answer from different blocks. */
+/** Consecutive reads that must show the nonce used without the code, because nodes may answer from different blocks. */
 const SPENT_READS = 5
 
-/** Who submits the authorization: the aggregation service, or the account by an ordinary transaction. */
+/** Submission of the authorization: by the aggregation service, or by an ordinary transaction of the account. */
 export type DelegationRoute = 'service' | 'direct'
 
 const PRESENT = 0
 const NEXT = 1
 
 /**
- * Nonces to sign the authorization for, as offsets from the account's nonce, in order.
+ * Nonces to sign the authorization for, as offsets from the account's nonce, in order of trial.
  *
- * The list is read after the sender's nonce advanced, so an authorization in our own transaction needs the next nonce. The
- * interface does not say whether the service uses a transaction of its own, as sponsors do (then the current nonce is
- * right), or broadcasts the given one. If one form fails, the other is tried under the same transaction nonce.
+ * The chain reads the list after the sender's nonce advanced, so an authorization in our own transaction needs the next
+ * nonce. The interface does not say whether the service uses a transaction of its own, as sponsors do (the current nonce is
+ * then right), or broadcasts the given one. If one form fails, the other is tried under the same transaction nonce.
  *
  * A leftover authorization for the current nonce becomes void with the account's next transaction. One for the next nonce
  * becomes valid by a later change through the service, and its holder may undo that change. So it is never made for
- * unguarded code (TrustedProposer) except by the account itself; for other code the message reports a leftover, and how to
+ * unguarded code (TrustedProposer) except by the account itself. For other code, the message reports a leftover and how to
  * void it.
  */
 function stepsAhead({ route, delegate, aggregator }: DelegationChange): readonly number[] {
@@ -69,7 +69,7 @@ type DelegationOutcome = {
 /** Sets the account's code and waits until the chain shows it. Does nothing if it is set already. */
 export async function changeDelegation(change: DelegationChange): Promise<DelegationOutcome> {
   const { delegate, aggregator } = change
-  // Only code that the operator's file names (rule A4).
+  // Only code that the operator's config names (rule A4).
   if (delegate !== NO_DELEGATE && nameOfDelegate(delegate, aggregator.settings) === undefined)
     throw new Error(`${delegate} is no proposer of the config`)
   const untilMs = change.clock.now() + DONE_WITHIN_MS
@@ -85,24 +85,24 @@ export async function changeDelegation(change: DelegationChange): Promise<Delega
     change.report(`an authorization for the ${nonce} nonce did not work: ${why}`)
   }
   const message = `the account's code is unchanged: ${why}`
-  // The service may need the form that is never given to it.
+  // The service may need the next-nonce form, which it never gets for TrustedProposer.
   if (!stepsAhead(change).includes(NEXT))
     return failed(`${message}. ${directly(change)} does it without the service`)
   return withLeftOver(change, forms, failed(message))
 }
 
-/** `retry` if it certainly failed and another form may work. */
+/** `retry`: it certainly failed, and another form may work. */
 type Step = DelegationOutcome | { readonly tag: 'retry'; readonly message: string }
 
 type Forms = {
   readonly untilMs: number
-  /** Nonce of a next-nonce authorization that was given away and may be applied later. */
+  /** Nonce of a submitted next-nonce authorization, which may be applied later. */
   nextGiven: number | undefined
   /** The service's id of the last accepted transaction. */
   taken: Hex | undefined
 }
 
-/** As reported, or by the fall of the funds, as nothing else of the account is in flight. */
+/** Adds the service's charge: as reported, or the fall of the funds, because nothing else of the account is in flight. */
 async function withCharge(
   change: DelegationChange,
   end: DelegationOutcome,
@@ -197,7 +197,7 @@ function send({ aggregator, route }: DelegationChange, raw: Hex): Promise<Reply<
 /** Answers after which it may have been accepted. */
 const UNKNOWN: ReadonlySet<SendFault['tag']> = new Set(['unavailable', 'rateLimited'])
 
-/** Why code that the config does not name is left alone; undefined for other code. */
+/** Why code that the config does not name is left unchanged; undefined for other code. */
 function foreignText(code: Hex, settings: AggregatorSettings): string | undefined {
   const delegate = delegateOf(code)
   const isNamed = delegate !== undefined && nameOfDelegate(delegate, settings) !== undefined
@@ -232,7 +232,7 @@ function recordOf(
   })
 }
 
-/** Follows the account until it has the wanted code, or its nonce is used without it. */
+/** Watches the account until it has the wanted code, or its nonce is used without it. */
 async function watch(
   change: DelegationChange,
   before: number,
@@ -256,7 +256,7 @@ async function watch(
   }
 }
 
-/** Between reads: reports the wait periodically, and resends what may not have arrived. */
+/** Between reads: reports the wait periodically, and resends a transaction that may not have arrived. */
 function createResender(change: DelegationChange, raw: Hex, isTaken: boolean) {
   const { clock, report } = change
   let reportedMs = clock.now()

@@ -66,7 +66,7 @@ export function depositOnce(
     readonly wei: bigint
     readonly methods: GasTankMethods
     readonly availableBefore: bigint
-    /** Manual deposit: top-up limits do not apply. */
+    /** Manual deposit, to which top-up limits do not apply. */
     readonly isAsked: boolean
   },
 ): Promise<TransactionOutcome> {
@@ -84,7 +84,7 @@ export function depositOnce(
   })
 }
 
-/** Waits until mined. One at a time: a repeated deposit would pay twice, and deposits cannot be withdrawn. */
+/** Deposits and waits until mined. One at a time: a repeated deposit would pay twice, and deposits cannot be withdrawn. */
 export async function makeDeposit(
   context: SendingContext,
   aggregator: AggregatorContext,
@@ -148,12 +148,12 @@ async function readyFor(context: SendingContext, aggregator: AggregatorContext):
 
 const LOOK = 'check with `tranched gastank status`'
 
-/** Text for an account that the service does not know although the contract holds ether for it. */
+/** Message for an account that the service does not know although the contract holds ether for it. */
 export function heldUnknown({ balance }: GasTank): string {
   return `the GasTank holds ${formatAmount(balance, 18)} ETH for the account already, and the service does not know the account yet`
 }
 
-/** The service's figure; zero for an unknown account. */
+/** The account as the service reports it; `account` is undefined if the service does not know it. */
 export function shownBy(
   reply: AggregatorReply<GasTankAccount>,
 ): { readonly ok: true; readonly account: GasTankAccount | undefined } | Fault {

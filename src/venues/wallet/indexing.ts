@@ -10,10 +10,10 @@ import type { DaemonState, Deposit } from '../../journal/state/daemon-state.ts'
 import type { Journal } from '../../ports.ts'
 import type { AggregatorContext } from '../context.ts'
 
-/** A deposit not shown after this long is a failure; the interface says a couple of minutes. */
+/** A deposit not shown after this long is a failure; the interface mentions a couple of minutes. */
 export const INDEXING_MS_MAX = 10 * 60_000
 /**
- * Whether the service's figure includes the deposit. It grew by the deposit less charges meanwhile, so half of the deposit
+ * True if the service's figure includes the deposit. It grew by the deposit minus charges meanwhile, so half of the deposit
  * is enough evidence. The contract's balance is not, because charges may never leave it.
  */
 export function isIndexed(
@@ -23,7 +23,7 @@ export function isIndexed(
   return availableBefore !== undefined && 2n * (available - availableBefore) >= amount
 }
 
-/** Wei that the service has for the account; undefined if it does not know it. */
+/** Wei that the service reports for the account; undefined if it does not know the account. */
 export type Seen = { readonly available: bigint | undefined; readonly nowMs: number }
 
 /**
@@ -38,12 +38,12 @@ export function unseenDeposit(
   const latest = latestDeposit(state, depositorOf(aggregator))
   if (latest === undefined || latest.isIndexed === true) return undefined
   if (available !== undefined && isIndexed(latest, available)) return undefined
-  // Older records do not keep whether the deposit was seen, so it may have been shown and spent.
+  // Older records do not store whether the service showed the deposit, so it may have been shown and spent.
   const isKept = latest.availableBefore !== undefined && latest.isIndexed === false
   return isKept || isOfLate(latest, nowMs) ? latest : undefined
 }
 
-/** A deposit mined less than ten minutes ago and not shown yet: not a failure, and no other is made. */
+/** A deposit mined less than ten minutes ago and not shown yet: not a failure, but no other deposit is made meanwhile. */
 export function awaitedDeposit(
   state: DaemonState,
   aggregator: AggregatorContext,
@@ -57,7 +57,7 @@ function isOfLate(deposit: Deposit, nowMs: number): boolean {
   return agoMs(nowMs, minedAtMs(deposit)) < INDEXING_MS_MAX
 }
 
-/** Journals that the service shows the latest deposit: later charges lower its figure again. */
+/** Journals that the service shows the latest deposit, because later charges lower its figure again. */
 export async function noteIndexed(
   journal: Journal,
   aggregator: AggregatorContext,

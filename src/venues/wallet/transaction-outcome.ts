@@ -11,17 +11,17 @@ export type Sending = { readonly context: SendingContext; readonly wallet: Walle
 
 /**
  * Consecutive polls, about two minutes, with the nonce used and no receipt, before the transaction may count as lost. Nodes
- * know nonces before receipts, and a mined wrap taken for lost is never unwrapped.
+ * know nonces before receipts, and a mined wrap mistaken for lost is never unwrapped.
  */
 const LOST_POLLS = 120
-/** What this process knows about following one transaction. */
+/** This process's progress in following one transaction. */
 export type Tries = {
   /** First broadcast of the current version, accepted or not; retries count from here. */
   triedAtMs?: number | undefined
   out?: SignedTransaction | undefined
   /** Consecutive reads with the nonce used and no receipt. */
   seenUsed: number
-  /** An earlier nonce of the wallet is unused, so no fee gets this one mined. */
+  /** An earlier nonce of the wallet is unused, so no fee gets this transaction mined. */
   waitsForOthers?: boolean
   /** Result of the last outcome check, if it allows another transaction. */
   outcome?: string | undefined
@@ -49,7 +49,7 @@ export type End = {
   readonly status: ExecutionOutcome
   readonly hash: Hex | undefined
   readonly blockNumber: bigint | undefined
-  /** Where a reorg may still remove it. */
+  /** Set if a reorg may still remove it. */
   readonly blockHash?: Hex | undefined
   readonly fee?: bigint | undefined
 }
@@ -82,7 +82,9 @@ export async function readNewest(
   return receipt === undefined && !isWithout ? 'pending' : { receipt }
 }
 
-/** Orders continue once it is mined, and it is monitored until final. A direct call is proven by the chain itself. */
+/**
+ * Orders continue once the transaction is mined; it is then monitored until final. The chain itself proves a direct call.
+ */
 export function minedEnd(
   { context, wallet }: Sending,
   id: string,
@@ -138,7 +140,7 @@ function ended(
   return { status, hash, blockNumber, fee: credibleFee(fee, record, wallet.gas) }
 }
 
-/** A cancellation performs none of the transaction's purpose. */
+/** A mined cancellation does not serve the transaction's purpose. */
 function statusOf({ hash, success }: Receipt, cancels: readonly Hex[]): ExecutionOutcome {
   if (cancels.includes(hash)) return 'lost'
   return success ? 'mined' : 'reverted'

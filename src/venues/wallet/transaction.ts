@@ -25,7 +25,7 @@ import {
 
 /** A transaction for our wallet to make. `id` is unique: one id never executes twice. */
 type OwnTransaction = {
-  /** If undefined, the nonce names it (approvals, which may be repeated). */
+  /** If undefined, the nonce identifies it (approvals, which may be repeated). */
   readonly id: string | undefined
   readonly purpose: TransactionPurpose
   /** Undefined if it belongs to no order (deposits). */
@@ -40,7 +40,7 @@ type OwnTransaction = {
   readonly isAsked?: boolean
   /** It only revokes rights, so a halt does not block it. */
   readonly isRevoking?: true
-  /** Ends its order before it is recorded: waiting for its turn or the node may take minutes. */
+  /** Ends its order before the record, because waiting for the turn or the node may take minutes. */
   readonly blocked?: () => Closing | undefined
   /** Called when the transaction is mined, before it is final. */
   readonly onInBlock?: () => void
@@ -58,13 +58,13 @@ export type TransactionOutcome =
       readonly why: 'insufficientFunds' | 'refused' | 'unavailable' | 'gasTooDear'
       readonly detail: string
     }
-  /** The signer refuses; no version of it was ever signed. */
+  /** The signer refuses, and no version was ever signed. */
   | { readonly tag: 'blocked'; readonly closing: Closing }
 
 /** Interval between reads of a mined, not yet final transaction: about one block. */
 const FINAL_READ_MS = 12_000
 
-/** Its nonce is used at the newest block: it blocks no other, but its outcome may not be certain. */
+/** Its nonce is used at the newest block. It blocks no other transaction, but its outcome may not be certain. */
 type InBlock = Used & { readonly tag: 'in-block'; readonly id: string; readonly tries: Tries }
 
 /**
@@ -80,7 +80,7 @@ export async function transactOnce(
   const begun = await wallet.turn(async () => {
     const { state } = context.ports.journal
     const ended = wanted.id === undefined ? undefined : state.endedTransactions.get(wanted.id)
-    // A lost transaction can never be mined; without another one, ETH bought or to be returned would stay WETH.
+    // A lost transaction can never be mined. Without another one, ETH bought or to be returned would stay WETH.
     const mayBeMadeAgain = wanted.purpose === 'unwrap' && ended === 'lost'
     if (ended !== undefined && !mayBeMadeAgain) return { tag: ended }
     const own = (await followOpen(sending, wanted.id)) ?? (await send(sending, wanted))
@@ -118,7 +118,7 @@ function openIds({ context, wallet }: Sending): readonly string[] {
     .map(({ id }) => id)
 }
 
-/** Follows each recorded transaction until it is mined. Returns the outcome of `id` if included. */
+/** Follows each recorded transaction until it is mined. Returns the outcome of `id` if it is among them. */
 async function followOpen(
   sending: Sending,
   id: string | undefined,
@@ -166,8 +166,8 @@ async function send(
 }
 
 /**
- * Checks a node's answer for plausibility. A nonce that one of our transactions used comes from a lagging node: recorded,
- * it would be lost for good. With implausible gas, no block would include it.
+ * Rejects implausible drafts. A node that reports a nonce we already used lags: a transaction recorded with it would be lost
+ * for good. With implausible gas, no block would include it.
  */
 function unlessUseless<Draft extends TransactionDraft>(
   { context, wallet }: Sending,
@@ -185,14 +185,14 @@ function unlessUseless<Draft extends TransactionDraft>(
   return message === undefined ? draft : { ok: false, fault: { tag: 'unavailable', message } }
 }
 
-/** Nothing was signed. A direct call is requested again while its order is open; others restart after the halt. */
+/** Nothing was signed. A direct call is retried while its order is open; others restart after the halt. */
 function notWhileHalted(purpose: TransactionPurpose): TransactionOutcome {
   return purpose === 'call'
     ? { tag: 'unsent', why: 'unavailable', detail: 'everything is halted' }
     : { tag: 'stopped' }
 }
 
-/** Signs and sends, repeated and dearer where due, until the nonce is used. Runs in the wallet's turn. */
+/** Signs and sends, and replaces with dearer versions when due, until the nonce is used. Runs in the wallet's turn. */
 async function intoBlock(
   sending: Sending,
   id: string,
@@ -214,7 +214,7 @@ async function intoBlock(
   }
 }
 
-/** Earlier nonces go first: the waiter holds the turn, so no other task follows them. */
+/** Earlier nonces go first. The caller holds the wallet's turn, so no other task follows them. */
 async function followEarlier(sending: Sending, id: string): Promise<void> {
   const { transactions } = sending.context.ports.journal.state
   const nonceOf = (each: string): number => transactions.get(each)?.record.nonce ?? 0
@@ -242,18 +242,18 @@ async function settle(sending: Sending, first: InBlock): Promise<TransactionOutc
   }
 }
 
-/** Gets a transaction removed by a reorg mined again. */
+/** Resends a transaction that a reorg removed, until it is mined again. */
 async function readAgain(sending: Sending, found: InBlock): Promise<InBlock | TransactionOutcome> {
   const { id, tries } = found
   const seen = await readNewest(sending, id, tries)
   if (seen !== 'pending') return { ...found, ...seen }
   if (tries.readFault !== undefined) return found
-  // First resent unmodified.
+  // The first resend is unmodified.
   tries.triedAtMs = undefined
   return sending.wallet.turn(() => intoBlock(sending, id, tries))
 }
 
-/** An end journaled meanwhile by another waiter; those not kept are never requested. */
+/** An end that another follower journaled meanwhile. Ends that the state drops are never requested. */
 function endOf({ endedTransactions }: DaemonState, id: string): TransactionOutcome {
   return { tag: endedTransactions.get(id) ?? 'stopped' }
 }
@@ -262,7 +262,7 @@ function pollMs({ policy }: SendingContext): number {
   return Math.min(1_000, policy.pollMsMin)
 }
 
-/** If the signer refuses, the record is withdrawn: it was never signed, so never sent, and would hold its nonce. */
+/** If the signer refuses, withdraws the record: it was never signed or sent, and would hold its nonce. */
 async function begin(sending: Sending, id: string): Promise<TransactionOutcome | undefined> {
   const { journal } = sending.context.ports
   const { purpose } = openRecord(sending, id)
@@ -276,7 +276,7 @@ async function begin(sending: Sending, id: string): Promise<TransactionOutcome |
 
 const NEVER_SIGNED = { status: 'withdrawn', hash: undefined, blockNumber: undefined } as const
 
-/** Whether the kill switch blocks a signature. Unwrapping finishes an order, so it is allowed, as while draining. */
+/** True if the kill switch blocks a signature. Unwrapping finishes an order, so it is allowed, as while draining. */
 function isHalted({ context }: Sending, { purpose, isRevoking }: OwnTransaction): boolean {
   return purpose !== 'unwrap' && isRevoking !== true && haltedNow(context) !== undefined
 }

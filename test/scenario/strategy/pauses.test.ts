@@ -259,7 +259,7 @@ describe('failures in a row', () => {
     expect(types[types.indexOf('strategy-paused') - 1]).toBe('slot-closed')
     expect(sim.state.strategies.get('fragile')?.paused).toMatchObject({
       cause: 'failure-streak',
-      detail: '2 slots in a row came to nothing, and limits.maxFailures is 2',
+      detail: '2 slots in a row failed, and limits.maxFailures is 2',
     })
     expectSound(sim)
   })
@@ -292,7 +292,7 @@ describe('failures in a row', () => {
     await sim.runFor(HOUR + 30 * MINUTE)
     expect(sim.state.halted).toMatchObject({
       cause: 'failure-streak',
-      detail: '3 slots in a row came to nothing, and limits.maxFailures is 3, of any strategy',
+      detail: '3 slots in a row failed, and limits.maxFailures is 3, of any strategy',
     })
     sim.crash()
     sim.serviceFaults.neverFills = 0

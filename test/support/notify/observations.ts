@@ -124,7 +124,7 @@ export const NOTIFIED: Readonly<Record<string, RuntimeEvent | Happened>> = {
     ...{ type: 'halted', cause: 'operator', detail: 'halted by the operator' },
   }),
   'a halt by a streak': happened({
-    ...{ type: 'halted', cause: 'failure-streak', detail: '5 slots in a row came to nothing' },
+    ...{ type: 'halted', cause: 'failure-streak', detail: '5 slots in a row failed' },
   }),
   'a halt by evidence': happened({
     ...{ type: 'halted', cause: 'evidence' },
@@ -136,7 +136,7 @@ export const NOTIFIED: Readonly<Record<string, RuntimeEvent | Happened>> = {
   }),
   'a pause by a streak': happened({
     ...{ type: 'strategy-paused', strategy: 'weekly-eth', cause: 'failure-streak' },
-    detail: '3 slots in a row came to nothing',
+    detail: '3 slots in a row failed',
   }),
   'a pause by a drawdown': happened({
     ...{ type: 'strategy-paused', strategy: 'weekly-eth', cause: 'drawdown' },

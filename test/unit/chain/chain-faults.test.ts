@@ -214,7 +214,7 @@ test.each([
   expect(await chain.draft(CALL)).toMatchObject({
     ...{
       ok: false,
-      fault: { tag: 'unavailable', message: expect.stringMatching(/no block takes gas/) },
+      fault: { tag: 'unavailable', message: expect.stringMatching(/no block accepts a gas/) },
     },
   })
 })

@@ -193,7 +193,7 @@ describe('warnings', () => {
     [
       'a receiver of digests alone, without one',
       '{ slack: [{ url: "$HOOK", on: [digest] }] }',
-      /this receiver hears of nothing/,
+      /this receiver gets no messages/,
     ],
   ])('%s causes a warning', (_, notify, message) => {
     expect(warnings(notify).join('\n')).toMatch(message)

@@ -34,7 +34,7 @@ test.each([
   ['0x', 21_000n, undefined],
   ['0xff', 21_000n, /from 21040/],
   ['0x', TRANSACTION_GAS_MAX, undefined],
-  ['0x', TRANSACTION_GAS_MAX + 1n, /no block takes/],
+  ['0x', TRANSACTION_GAS_MAX + 1n, /no block accepts/],
 ] as const)('gas for %s: %s', (data, gas, expected) => {
   const reason = unfitGas(data, gas)
   if (expected === undefined) expect(reason).toBeUndefined()

@@ -255,7 +255,7 @@ describe('an order', () => {
 
   test('is recorded no more after an operator has resolved it, and is resolved once', () => {
     apply(opened(intent), exposed(intent), { ...resolution, as: 'dead' })
-    expect(() => apply(exposed(intent, 2))).toThrow('an operator has settled it')
+    expect(() => apply(exposed(intent, 2))).toThrow('an operator resolved it')
     expect(() => apply({ ...resolution, as: 'dead' })).toThrow(InvariantError)
     expect(() => apply({ ...resolution, attempt: 2, as: 'dead' })).toThrow(
       'no step authorization-dead from planned',

@@ -179,7 +179,7 @@ test('a call shows its target, value, gas, execution and cost', () => {
     'opened in time, 1 order',
     '  Order weekly-eth:2000:0: call poke(), carrying 0.001 ETH, gas limit 90000.',
     'attempt 1 recorded, ready to sign, valid until 1970-01-01T00:43:20Z',
-    `  Checked: it calls ${call.target} with 0.001 ETH, for nonce 4 of the account alone.`,
+    `  Checked: it calls ${call.target} with 0.001 ETH, only with nonce 4 of the account.`,
     '  Simulated: 60000 gas if sent directly; its gas limit is 90000.',
     'attempt 1 signed, with its transaction for the service',
     `  Transaction ${bytes32(5)}.`,
@@ -208,7 +208,7 @@ describe('a slot without an order', () => {
   test('shows no amount in base units if its token is unknown', () => {
     const [, , , price, snapshot] = timeline([skipped])
     expect(price).toBe('  A price of USDC/WETH by WETH/USDC, 40 s old.')
-    expect(snapshot).toMatch(/free were an amount of USDC, 0\.3 ETH\.$/)
+    expect(snapshot).toMatch(/free balances: an amount of USDC, 0\.3 ETH\.$/)
   })
 
   test('states why a price was refused', () => {
@@ -256,7 +256,7 @@ test("an expired order shows the service's message and the time after which it c
     '  The service says: no solver',
     'attempt 1 can no longer execute: expired',
     '  By block 9.',
-    'came to nothing: order-expired',
+    'not filled: order-expired',
     '  The order was not settled in time: no solver.',
     '  What to do: no action needed; if it happens often, raise slippageBps.',
     'expired: order-expired',
@@ -275,8 +275,8 @@ test('a reorganisation appears between the removed fill and its outcome', () => 
     'a reorganisation at block 12350 removed the fill',
     'attempt 1 can no longer execute: expired',
     '  By block 9.',
-    'came to nothing: fill-reverted',
-    '  The chain took its fill back, and it never came again.',
+    'not filled: fill-reverted',
+    '  The chain reverted its fill, and it was not filled again.',
     '  What to do: no action needed.',
     'failed: fill-reverted',
   ])

@@ -414,11 +414,11 @@ const others: readonly (readonly [string, RuntimeEvent | Happened, string?])[] =
     ),
   ],
   [
-    'an operator resolved weekly-eth: it executed in an unknown transaction; 25 USDC is booked for it',
+    'an operator resolved weekly-eth: it executed in an unknown transaction; 25 USDC is recorded for it',
     settled({ as: 'executed', txHash: undefined }, 25_000_000n),
   ],
   [
-    'an operator resolved weekly-eth: it did not execute; 0 USDC is booked for it',
+    'an operator resolved weekly-eth: it did not execute; 0 USDC is recorded for it',
     settled({ as: 'dead' }, 0n),
   ],
   [

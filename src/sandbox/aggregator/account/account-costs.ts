@@ -1,19 +1,21 @@
 import type { Receipt } from '../../evm/sender.ts'
 
-/** Gas, and wei per gas, of an on-chain transaction. */
+/** Gas used by an on-chain transaction, and its price in wei per gas. */
 export function batchCost({ gasUsed, effectiveGasPrice }: Receipt) {
   return { gasUsed: BigInt(gasUsed), effectiveGasPrice: BigInt(effectiveGasPrice) }
 }
 
-/** Costs of one call, in wei but for the two gas figures. `charged` is execution, fee and blob together. */
+/** Costs of one call in wei, except for the two gas figures. `charged` is the sum of execution, fee and blob costs. */
 export type CallCosts = ReturnType<typeof splitCosts>[number]
 
 const BPS = 10_000n
 
 /**
- * Splits the cost of a batch in proportion to the gas that each call would have used directly at the same block, so that the
- * first call does not pay for warming storage. Shares and fee are rounded down. The fee is `feeBps` of the savings over direct
- * submission. Without savings the call is charged its direct cost, and the service bears the rest. Blob gas saves nothing.
+ * Splits the cost of a batch in proportion to each call's direct gas: what it would use alone at the same block. So the
+ * first call does not pay for warming storage. Shares and fee are rounded down.
+ *
+ * The fee is `feeBps` of the savings over direct submission. Without savings the call is charged its direct cost, and the
+ * service bears the rest. Blob gas saves nothing.
  */
 export function splitCosts(
   batch: ReturnType<typeof batchCost>,

@@ -4,7 +4,7 @@ import { gasTankBalancesAbi } from '../chain/abi.ts'
 
 type Charge = { readonly account: Hex; readonly amount: bigint }
 
-/** A snapshot, from which another service can resume. */
+/** A snapshot that another service can resume from. */
 export type AccountsState = {
   readonly accounts: readonly (Account & { readonly address: Hex })[]
   /** Deposits still within the indexing delay. */
@@ -18,8 +18,8 @@ type Deposit = { readonly account: Hex; readonly amount: bigint; readonly visibl
 export type Accounts = ReturnType<typeof createAccounts>
 
 /**
- * Deposits and charges of the service's customers, by lower-case address. The cost of an accepted call is reserved until it is
- * known, so that no account owes more than it deposited.
+ * Deposits and charges of the service's customers, by lower-case address. An accepted call reserves its maximum cost until
+ * the cost is known, so no account owes more than it deposited.
  */
 export function createAccounts(
   { rpc, gasTank }: { readonly rpc: Rpc; readonly gasTank: Hex },
@@ -51,11 +51,11 @@ export function createAccounts(
       found.push({
         account: lower(args.account),
         amount: args.amount,
-        // Blocks that are mined faster than one a second have future timestamps.
+        // Blocks mined faster than one a second have future timestamps.
         visibleAtMs: Math.min(Number(timestamp) * 1000, Date.now()) + indexingDelayMs,
       })
     }
-    // Both at once: a read in between must not miss a deposit.
+    // Both change without an `await` in between, so that a snapshot never misses a deposit.
     waiting.push(...found)
     nextBlock = latest + 1
   }
@@ -74,9 +74,9 @@ export function createAccounts(
     return known
   }
   return {
-    /** Reads new deposits from the chain; each counts after the indexing delay. */
+    /** Reads new deposits from the chain. Each counts after the indexing delay. */
     async index(): Promise<void> {
-      // A read in progress may have begun before the caller's deposit.
+      // A read in progress may have started before the caller's deposit.
       await indexing
       indexing ??= readDeposits().finally(() => {
         indexing = undefined
@@ -84,7 +84,7 @@ export function createAccounts(
       await indexing
       showDue(Date.now())
     },
-    /** In wei; undefined before the first indexed deposit. */
+    /** Wei; undefined before the first indexed deposit. */
     info: (account: Hex): Pick<Account, 'balance' | 'outstanding'> | undefined =>
       accounts.get(account),
     /** False if less than `amount` is available. */
@@ -94,7 +94,7 @@ export function createAccounts(
       known.reserved += amount
       return true
     },
-    /** Releases a reservation and accrues the charge, which may be 0. */
+    /** Releases a reservation and adds the charge, which may be 0. */
     resolve(account: Hex, { reserved, charged }: { reserved: bigint; charged: bigint }): void {
       const known = existing(account)
       known.reserved -= reserved
@@ -107,7 +107,7 @@ export function createAccounts(
     settled(charges: readonly Charge[]): void {
       for (const { account, amount } of charges) {
         const known = existing(account)
-        // Both at once: settling must not change the available amount.
+        // Both change without an `await` in between: a settlement must not change the available amount.
         known.balance -= amount
         known.outstanding -= amount
       }

@@ -11,7 +11,7 @@ import type { AggregatorContracts } from '../chain/deploy.ts'
 import { type AggregatedCall, type Call, faultOf, type NodeReceipt } from './calls.ts'
 import { readinessOf } from './readiness.ts'
 
-/** A snapshot, from which another batcher can resume. */
+/** A snapshot that another batcher can resume from. */
 export type BatcherState = {
   readonly queue: readonly AggregatedCall[]
   /** Calls to execute a second time. */
@@ -24,7 +24,7 @@ export type Batcher = ReturnType<typeof createBatcher>
 type Fees = Awaited<ReturnType<typeof currentFees>>
 type Ready = { readonly call: AggregatedCall; readonly directGas: bigint }
 
-/** Gas of the transaction itself, and of the multicall for each call. */
+/** Gas of the transaction itself; `GAS_PER_CALL` is the multicall's own gas for each call. */
 const BATCH_GAS = 100_000n
 const GAS_PER_CALL = 60_000n
 const REVERTS_MAX = 3
@@ -40,7 +40,7 @@ export function createBatcher(
     readonly relayer: Sender
     readonly accounts: Accounts
     readonly log: SandboxLog
-    /** A call that always reverts, of an account that is not a customer's. */
+    /** A call that always reverts, from an account that is not a customer's. */
     readonly hostileCall: () => Parameters<typeof executeData>[0][number]
   },
   former: BatcherState = { queue: [], doubles: [], batches: [] },
@@ -70,14 +70,14 @@ export function createBatcher(
     if (readiness.kind === 'later') call.notBeforeMs = Date.now() + WAIT_MS
     if (readiness.kind !== 'now') return []
     const measured = await gasOf(rpc, { from: call.account, ...call.work.direct })
-    // A call that fails directly has no direct gas to compare with.
+    // A call that fails directly has no direct gas for comparison.
     const directGas = measured ?? call.work.gasLimit
     if (covers(call, directGas * fees.maxFeePerGas + settings.blobCostWei))
       return [{ call, directGas }]
     finish(call, { state: 'dropped', reason: ERROR_MESSAGES.insufficientBalance })
     return []
   }
-  /** Raises the reservation if gas became dearer, so that no charge exceeds the deposit. */
+  /** Raises the reservation if gas has become more expensive, so that no charge exceeds the deposit. */
   const covers = (call: AggregatedCall, costMax: bigint): boolean => {
     const missing = costMax - call.reserved
     if (missing <= 0n) return true
@@ -130,19 +130,19 @@ export function createBatcher(
       const ready = (await Promise.all(examined)).flat()
       if (ready.length > 0) await execute(ready, fees)
     },
-    /** Null unless the transaction is a batch of this service, reverted ones included. */
+    /** Null unless the transaction is a batch of this service. Reverted batches count. */
     batchReceipt: async (hash: Hex): Promise<NodeReceipt | null> =>
       batches.has(hash) ? nodeReceipt(rpc, hash) : null,
     state: (): BatcherState => ({ queue, doubles: [...doubles], batches: [...batches] }),
   }
 }
 
-/** Gas that lets a call use its whole limit: each of the two outer calls keeps back a 64th (EIP-150). */
+/** Gas with which a call can use its whole limit. Each of the two outer calls keeps back a 64th (EIP-150). */
 function gasFor(gasLimit: bigint): bigint {
   return (gasLimit * 64n * 64n) / (63n * 63n) + GAS_PER_CALL
 }
 
-/** The call with the lowest nonce of each account, unless it must wait; the longest waiting first. */
+/** Each account's call with the lowest nonce, unless it must wait. Ordered by acceptance time plus `patienceMs`. */
 function headsOf(queue: readonly AggregatedCall[], nowMs: number): AggregatedCall[] {
   const heads = new Map<Hex, AggregatedCall>()
   for (const call of queue) {
@@ -154,7 +154,7 @@ function headsOf(queue: readonly AggregatedCall[], nowMs: number): AggregatedCal
     .sort((a, b) => a.acceptedAtMs + a.patienceMs - (b.acceptedAtMs + b.patienceMs))
 }
 
-/** As many as fit; a call whose batch reverted is retried alone, so that it takes no other call down. */
+/** The first `callsMax` calls. A call whose batch reverted is retried alone, so that it cannot revert others. */
 function chosenOf(heads: readonly AggregatedCall[], callsMax: number): AggregatedCall[] {
   const suspect = heads.find(({ revertedBatches }) => revertedBatches.length > 0)
   return suspect === undefined ? heads.slice(0, callsMax) : [suspect]
@@ -165,7 +165,7 @@ function isDue(call: AggregatedCall, nowMs: number, windowMs: number): boolean {
   return nowMs >= Math.max(call.acceptedAtMs + waitMs, call.notBeforeMs)
 }
 
-/** A hostile call joins its batch once. */
+/** The hostile call joins only the first batch of a call. */
 function isSabotaged(call: AggregatedCall): boolean {
   return faultOf(call, 'batchReverted') !== undefined && call.revertedBatches.length === 0
 }

@@ -10,22 +10,22 @@ export type NodeReceipt = Readonly<Record<string, unknown>> & {
   readonly status: Hex
 }
 
-/** How an accepted transaction is carried out. */
+/** How the service executes an accepted transaction. */
 export type Work =
   | {
       readonly kind: 'aggregated'
       readonly proposer: 'trusted' | 'trustless'
-      /** Arguments of onCall. */
+      /** Arguments of `onCall`. */
       readonly target: Hex
       readonly data: Hex
       readonly value: bigint
       /** Gas that the account's code may use. */
       readonly gasLimit: bigint
-      /** The same call as a transaction of its own, to compare costs. */
+      /** The same call as a separate transaction, for the comparison of costs. */
       readonly direct: { readonly to: Hex; readonly data: Hex; readonly value: bigint }
-      /** Order within the account: nestedNonce, or the transaction's nonce. */
+      /** Order within the account: `nestedNonce`, or the transaction's nonce. */
       readonly nonce: bigint
-      /** Unix seconds after which the account's code refuses it. */
+      /** Unix seconds after which the account's code refuses the call. */
       readonly deadline: bigint | undefined
     }
   | { readonly kind: 'delegation'; readonly authorization: Authorization }
@@ -39,7 +39,7 @@ type Progress =
       readonly batchSize: number
       readonly costs: CallCosts | undefined
     }
-  /** `receipt`: of a reverted batch, if that is shown. */
+  /** `receipt`: the reverted batch's, if the service shows it. */
   | { readonly state: 'dropped'; readonly reason: string; readonly receipt?: NodeReceipt }
 
 export type Call = {
@@ -48,21 +48,21 @@ export type Call = {
   readonly work: Work
   readonly acceptedAtMs: number
   readonly faults: readonly CallFault[]
-  /** In no batch before this block. */
+  /** First block that may include the call. */
   readonly earliestBlock: bigint
-  /** How long it waits for other calls to share a batch. */
+  /** Time that the call waits for others to share a batch. */
   readonly patienceMs: number
 
   progress: Progress
-  /** Its maximal cost, wei. */
+  /** Maximum cost, wei. */
   reserved: bigint
   notBeforeMs: number
   readonly revertedBatches: Hex[]
-  /** On-chain transactions that held it again after it landed. */
+  /** On-chain transactions that included the call again after it landed. */
   readonly repeatedIn: Hex[]
 }
 
-/** A call that goes through its account's proposer code. */
+/** A call that runs through its account's proposer code. */
 export type AggregatedCall = Call & { readonly work: Extract<Work, { kind: 'aggregated' }> }
 
 const CALLS_MAX = 100_000
@@ -105,7 +105,7 @@ export function newCall<W extends Work>(
 
 export type CallStore = ReturnType<typeof createCallStore>
 
-/** Accepted transactions by hash, the latest 100,000. `former`: those of an earlier run, oldest first. */
+/** Accepted transactions by hash, the latest 100,000. `former`: calls of an earlier run, oldest first. */
 export function createCallStore(former: readonly Call[] = []) {
   const calls = new Map<Hex, Call>(former.map((call) => [call.hash, call]))
   return {

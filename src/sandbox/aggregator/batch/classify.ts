@@ -10,7 +10,7 @@ import {
   readSignedCall,
 } from './raw-transaction.ts'
 
-/** How a transaction is carried out, or why it is refused. */
+/** How to execute a transaction, or the reason to refuse it. */
 type Classified = Work | { readonly kind: 'refused'; readonly reason: string }
 
 type Network = Pick<AggregatorSettings, 'chainId' | 'gasLimit'> & {
@@ -20,12 +20,12 @@ type Network = Pick<AggregatorSettings, 'chainId' | 'gasLimit'> & {
 type Sender = { readonly code: AccountCode; readonly nonce: number }
 
 const GAS_MAX = 10_000_000n
-/** For the TrustlessProposer's own checks, where the owner's limit excludes them. */
+/** Gas for the TrustlessProposer's own checks, when the owner's limit excludes them. */
 const VERIFICATION_GAS = 150_000n
 
 /**
- * Sorts a transaction by its request and by its sender's delegation. One that cannot be batched is broadcast unchanged; one
- * that is certain to fail is refused.
+ * Sorts a transaction by its content and by its sender's delegation. Broadcasts unchanged one that cannot be batched;
+ * refuses one that would certainly fail.
  */
 export function classify(
   transaction: RawTransaction,
@@ -35,7 +35,7 @@ export function classify(
   const { chainId, nonce, gas } = transaction
   if (chainId !== network.chainId) return refused(`invalid chain id ${chainId ?? 'none'}`)
   if (gas > GAS_MAX) return refused(`gas limit above ${GAS_MAX}`)
-  // A sponsored authorization uses its own nonce, not that of the transaction around it.
+  // A sponsored authorization uses its own nonce, so the nonce of the transaction around it does not matter.
   if (asksForDelegation(transaction)) return delegation(transaction, sender, network)
   if (nonce < sender.nonce)
     return refused(`nonce too low: ${nonce}, the account is at ${sender.nonce}`)
@@ -61,14 +61,17 @@ function delegation(
   if (!known.some((address) => address.toLowerCase() === authorization.delegate))
     return refused('the authorization names no proposer of this service')
   if (authorization.nonce === sender.nonce) return { kind: 'delegation', authorization }
-  // Signed for the account's own transaction: valid only in this very one.
+  // The authorization is for the account's own transaction, and is valid only in this one.
   const isForOwn = authorization.nonce === transaction.nonce + 1
   return isForOwn
     ? { kind: 'direct' }
     : refused(`authorization nonce ${authorization.nonce}, the account is at ${sender.nonce}`)
 }
 
-/** Whether the transaction is a signed call: sent to the TrustlessProposer, or to the account itself, where it works as well. */
+/**
+ * Whether the transaction is a signed call. Its recipient is the TrustlessProposer, or the account itself, which works as
+ * well.
+ */
 function asksForSignedCall(
   transaction: RawTransaction,
   sender: Sender,
@@ -77,7 +80,7 @@ function asksForSignedCall(
   const { to, data } = transaction
   if (to === contracts.trustlessProposer.toLowerCase()) return true
   if (to !== transaction.sender || cannotShare(transaction)) return false
-  // Without the proposer's code such a call would do nothing, or something unsigned.
+  // Without the proposer's code such a call would do nothing, or something that is not signed.
   const isTrustless = isDelegatedTo(sender, contracts.trustlessProposer)
   return isTrustless ? isOnCall(data) : readSignedCall(data) !== undefined
 }
@@ -108,7 +111,7 @@ function trusted(transaction: RawTransaction): Classified {
   return trustedWork({ to, data, value }, transaction)
 }
 
-/** Blobs and authorizations belong to the transaction that carries them. */
+/** Blobs and authorizations are valid only in the transaction that carries them. */
 function cannotShare({ carriesBlobs, authorizations }: RawTransaction): boolean {
   return carriesBlobs || authorizations.length > 0
 }

@@ -21,7 +21,10 @@ import { type RawTransaction, readRawTransaction } from './raw-transaction.ts'
 import { readinessOf } from './readiness.ts'
 import type { Sponsor } from './sponsor.ts'
 
-/** Accepts a signed transaction and answers its hash. A refused one never reaches the chain. The same bytes are accepted once. */
+/**
+ * Accepts a signed transaction and returns its hash. A refused transaction never reaches the chain. Bytes that were accepted
+ * before only return their hash.
+ */
 export type Intake = (raw: Hex, earliestBlock: bigint) => Promise<Outcome>
 
 type IntakeDeps = {
@@ -37,7 +40,7 @@ type IntakeDeps = {
 }
 
 const DELEGATION_GAS = 60_000n
-/** Waiting calls of one account. */
+/** Maximum waiting calls of one account. */
 const QUEUED_MAX = 64
 
 export function createIntake(deps: IntakeDeps): Intake {
@@ -77,10 +80,10 @@ async function accept(
   }
 }
 
-/** Sends a transaction that cannot share another to the chain unchanged. Its sender pays there, and nothing here. */
+/** Sends a transaction that cannot be batched to the chain unchanged. Its sender pays on the chain, not from the deposit. */
 async function broadcast(deps: IntakeDeps, transaction: RawTransaction): Promise<Outcome> {
   const next = await nextNonce(deps.rpc, transaction.sender)
-  // The node would hold it back until the nonces in between are used.
+  // The node would hold the transaction until the missing nonces are used.
   if (transaction.nonce > next)
     return fail('refused', `nonce too high: ${transaction.nonce}, the account is at ${next}`)
   try {
@@ -124,7 +127,7 @@ async function enqueue(
   ])
   const reserved = (direct ?? work.gasLimit) * fees.maxFeePerGas + deps.settings.blobCostWei
   if (!accounts.reserve(account, reserved)) return failKnown('insufficientBalance')
-  // Behind other calls of the account it may still pass when its turn comes.
+  // A call behind others of its account is not simulated, because it may pass once they have run.
   if (batcher.queued(account).length === 0) {
     const readiness = await readinessOf({ account, work, earliestBlock }, deps)
     if (readiness.kind === 'never') {

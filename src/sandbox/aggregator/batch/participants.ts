@@ -31,7 +31,9 @@ export async function createParticipants(
   return accounts
 }
 
-/** The next participant calls the demo target, unless its last call still waits. */
+/**
+ * Each run calls the demo target from the next participant, unless its last call still waits or its deposit is too small.
+ */
 export function createTraffic(deps: {
   readonly participants: readonly Hex[]
   readonly demoTarget: Hex
@@ -60,7 +62,7 @@ export function hostileCall(
   return { account, work: participantWork(demoTarget, data) }
 }
 
-/** Executes a batch without any customer's call, for receipts that lie. */
+/** Executes a batch without customers' calls. False receipts refer to it. */
 export async function executeForeignBatch(
   deployment: AggregatorDeployment,
   participants: readonly Hex[],

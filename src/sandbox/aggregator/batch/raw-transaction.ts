@@ -26,7 +26,7 @@ export type Authorization = ReturnType<typeof readAuthorization>
 
 const SIGNED_CALL = parseAbiParameters('bytes, uint256, uint256, bytes, uint256')
 
-/** A decoded signed transaction, addresses in lower case; undefined for other bytes. */
+/** Decodes a signed transaction, with addresses in lower case; undefined for other bytes. */
 export function readRawTransaction(raw: Hex) {
   try {
     const { r, s, v, yParity, ...unsigned } = parseTransaction(raw as TransactionSerialized)
@@ -36,7 +36,7 @@ export function readRawTransaction(raw: Hex) {
     const list = 'authorizationList' in unsigned ? (unsigned.authorizationList ?? []) : []
     return {
       raw,
-      // Without blobs, as on chain.
+      // Hash without blobs, as on chain.
       hash: keccak256(
         carriesBlobs ? serializeTransaction(withoutBlobs, signature as Signature) : raw,
       ),
@@ -44,7 +44,7 @@ export function readRawTransaction(raw: Hex) {
       chainId: unsigned.chainId,
       nonce: unsigned.nonce ?? 0,
       gas: unsigned.gas ?? 0n,
-      /** Undefined creates a contract. */
+      /** Undefined if the transaction creates a contract. */
       to: unsigned.to ? lower(unsigned.to) : undefined,
       data: unsigned.data ?? '0x',
       value: unsigned.value ?? 0n,
@@ -52,7 +52,7 @@ export function readRawTransaction(raw: Hex) {
       authorizations: list.map(readAuthorization),
     }
   } catch {
-    // The parser's errors are of no use to the sender.
+    // The parser's errors do not help the sender.
     return undefined
   }
 }
@@ -80,7 +80,7 @@ export function isOnCall(data: Hex): boolean {
   return data.toLowerCase().startsWith(ON_CALL)
 }
 
-/** The signed call inside onCall calldata, with its `payload` as it came; undefined if it is something else. */
+/** The signed call inside `onCall` calldata, with its original `payload`; undefined for other data. */
 export function readSignedCall(data: Hex) {
   try {
     const { args } = decodeFunctionData({ abi: trustlessProposerAbi, data })
@@ -89,7 +89,7 @@ export function readSignedCall(data: Hex) {
     const [, deadline, nonce, callData, gasLimit] = decodeAbiParameters(SIGNED_CALL, payload)
     return { deadline, nonce, target: lower(target), value, callData, gasLimit, payload }
   } catch {
-    // Neither onCall calldata nor a payload that a TrustlessProposer could decode.
+    // Not `onCall` calldata, or a payload that no TrustlessProposer can decode.
     return undefined
   }
 }

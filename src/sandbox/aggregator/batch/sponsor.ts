@@ -12,7 +12,7 @@ export type Sponsor = ReturnType<typeof createSponsor>
 const GAS = 200_000n
 const NO_TERMS = { feeBps: 0, blobCostWei: 0n }
 
-/** Sends authorizations in the service's own transactions. */
+/** Sends customers' authorizations in the service's own transactions. */
 export function createSponsor({
   rpc,
   relayer,
@@ -37,7 +37,7 @@ export function createSponsor({
       fees: await currentFees(rpc),
       authorizations: [authorization.rpc],
     })
-    // Alone in its transaction it costs as much as a direct one: nothing is saved.
+    // An authorization alone in its transaction costs as much as a direct one, so nothing is saved.
     const [costs] = splitCosts(batchCost(receipt), [BigInt(receipt.gasUsed)], NO_TERMS)
     finish(call, { state: 'landed', receipt, batchSize: 1, costs }, costs?.charged)
   }

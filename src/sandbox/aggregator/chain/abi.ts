@@ -1,6 +1,6 @@
 import { parseAbi } from 'viem'
 
-/** The entries that the sandbox uses, with literal types for viem; a test compares them with the artifacts. */
+/** The ABI entries that the sandbox uses, with literal types for viem. A test compares them with the artifacts. */
 export const gasTankBalancesAbi = parseAbi([
   'function deposit(address account) payable',
   'event Deposited(address indexed account, address indexed from, uint256 amount)',

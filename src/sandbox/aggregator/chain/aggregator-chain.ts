@@ -49,7 +49,7 @@ export function executeData(calls: readonly CallOfBatch[]): Hex {
   return encodeFunctionData({ abi: multicallAbi, functionName: 'execute', args: [items] })
 }
 
-/** Why a batch would revert at the latest block; undefined if it would pass. */
+/** Why a batch would revert at the latest block; undefined if it would succeed. */
 export async function revertOf(
   rpc: Rpc,
   batch: { from: Hex; to: Hex; data: Hex },
@@ -63,7 +63,7 @@ export async function revertOf(
   }
 }
 
-/** All gas that a transaction would use at the latest block; undefined if it would revert. */
+/** Total gas of a transaction at the latest block; undefined if it would revert. */
 export async function gasOf(
   rpc: Rpc,
   call: { from: Hex; to: Hex; data: Hex; value: bigint },
@@ -79,7 +79,7 @@ export async function gasOf(
   }
 }
 
-/** The usual priority fee, and room for a base fee that doubles. */
+/** The node's priority fee, and a maximum fee with room for twice the base fee. */
 export async function currentFees(rpc: Rpc): Promise<NonNullable<SentTransaction['fees']>> {
   const [block, tip] = await Promise.all([
     blockAt(rpc, 'latest'),
@@ -99,12 +99,12 @@ const REASON_ABI = [
   ...trustedProposerAbi,
   ...trustlessProposerAbi,
   ...demoTargetAbi,
-  // `require` with a text, and the compiler's own checks.
+  // `require` with a message, and the compiler's own checks.
   ...parseAbi(['error Error(string text)', 'error Panic(uint256 code)']),
 ]
 const NO_REASON = 'no reason given'
 
-/** The contract's reason or the name of its error; the node's message where there is none. */
+/** The contract's reason or the name of its error; without data, the node's message. */
 function reasonOf(error: RpcError): string {
   const data = /(0x[0-9a-f]{8}):? ?([0-9a-f]*)/.exec(error.message)
   if (data === null) return error.message.replace(/^eth_call: /, '')

@@ -15,7 +15,7 @@ import { gasTankBalanceOfAbi, gasTankBalancesAbi } from './abi.ts'
 export type AggregatorDeployment = Awaited<ReturnType<typeof deployAggregatorContracts>>
 export type AggregatorContracts = AggregatorDeployment['contracts']
 
-/** A deployment as JSON, to resume its chain. */
+/** A deployment as JSON. The service resumes its chain from it. */
 export type AggregatorDeploymentRecord = ReturnType<typeof recordAggregatorDeployment>
 
 export function recordAggregatorDeployment({ deployer, relayer, ...rest }: AggregatorDeployment) {
@@ -33,7 +33,7 @@ export async function resumeAggregatorDeployment(
   }
 }
 
-/** Which variants of the contracts are deployed. */
+/** Settings that choose the variants of the contracts. */
 export type DeploymentTerms = Pick<AggregatorSettings, 'domain' | 'gasTank' | 'gasLimit'>
 
 /** Deploys every contract of the aggregation service on a fresh chain. */
@@ -41,9 +41,9 @@ export async function deployAggregatorContracts(
   rpc: Rpc,
   { gasTank, domain, gasLimit }: DeploymentTerms,
 ) {
-  /** The first deploys, and deposits for participants; the second alone may execute batches and take charges. */
+  /** The deployer also deposits for participants. Only the relayer may execute batches and take charges. */
   const [deployer, relayer] = await richSenders(rpc)
-  // Readers batch their reads on this chain too.
+  // Clients batch their reads on this chain too.
   await rpc.call('anvil_setCode', [MULTICALL3_ADDRESS, multicall3.deployedBytecode])
   const gasTankAddress = await (gasTank === 'balances'
     ? deploy(deployer, gasTankBalances)
@@ -58,13 +58,13 @@ export async function deployAggregatorContracts(
       domain === 'proposer',
       gasLimit === 'whole',
     ]),
-    /** Something to call. */
+    /** A target for demo calls. */
     demoTarget: await deploy(deployer, demoTarget),
   }
   return { contracts, gasTank, deployer, relayer }
 }
 
-/** Deposits wei of the deployer for an account. */
+/** Deposits the deployer's wei for an account. */
 export async function depositFor(
   { contracts, deployer, gasTank }: AggregatorDeployment,
   account: Hex,

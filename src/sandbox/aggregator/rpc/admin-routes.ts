@@ -35,7 +35,7 @@ export function aggregatorAdminRoutes(deps: {
 
 export type CallRecord = ReturnType<typeof recordOf>
 
-/** The truth about a transaction, whatever faults do to the service's answers. */
+/** The true state of a transaction, regardless of the faults in the service's answers. */
 function recordOf(call: Call) {
   const { progress } = call
   const landed = progress.state === 'landed' ? progress : undefined

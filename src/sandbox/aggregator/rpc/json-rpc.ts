@@ -6,7 +6,7 @@ export type Outcome =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly error: RpcErrorObject }
 
-/** Codes of JSON-RPC 2.0, then the sandbox's own: the interface numbers no error. */
+/** Codes of JSON-RPC 2.0, then the sandbox's own, because the interface defines no error codes. */
 const ERROR_CODES = {
   parse: -32700,
   invalidRequest: -32600,
@@ -23,7 +23,7 @@ const ERROR_CODES = {
 
 const BATCH_MAX = 100
 
-/** Without an id it is a notification, which gets no response. */
+/** A request without an id is a notification and gets no response. */
 const requestSchema = rpcRequestSchema.extend({
   params: z.array(z.unknown()).default([]),
   id: rpcRequestSchema.shape.id.optional(),
@@ -31,7 +31,7 @@ const requestSchema = rpcRequestSchema.extend({
 
 export type RpcCall = z.output<typeof requestSchema>
 
-/** The calls in a body, `undefined` for an item that is no request. `isBatch`: the responses go into an array. */
+/** Calls in a body; `undefined` for an item that is not a request. `isBatch`: the responses belong in an array. */
 export function readCalls(text: string) {
   let value: unknown
   try {
@@ -63,7 +63,7 @@ export function fail(code: keyof typeof ERROR_CODES, message: string): Outcome {
   return { ok: false, error: errorOf(code, message) }
 }
 
-/** With the interface's own message. */
+/** An error with the interface's own message. */
 export function failKnown(code: keyof typeof ERROR_MESSAGES): Outcome {
   return fail(code, ERROR_MESSAGES[code])
 }

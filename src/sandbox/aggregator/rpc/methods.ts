@@ -28,11 +28,11 @@ export type MethodDeps = {
   readonly store: CallStore
   readonly batcher: Batcher
   readonly intake: Intake
-  /** A batch that holds none of the customers' calls. */
+  /** Hash of a batch without customers' calls, for false receipts. */
   readonly foreignBatch: Hex
 }
 
-/** The request around a call: its signature header, and the text that the signature covers. */
+/** The HTTP request around a call: its signature header, and the text that the signature covers. */
 export type Envelope = { readonly signatureHeader: string | undefined; readonly bodyText: string }
 
 type Method = {
@@ -40,10 +40,10 @@ type Method = {
   run(params: readonly unknown[], envelope: Envelope): Promise<Outcome>
 }
 
-/** The wording is this sandbox's: the interface shows none for it. */
+/** The sandbox's own message: the interface defines none for this error. */
 export const AUTHENTICATION_FAILURE = 'authentication failure'
 
-/** The six methods under their names on the wire. */
+/** The six methods by their names on the wire. */
 export function createMethods(deps: MethodDeps, prefix: string): ReadonlyMap<string, Method> {
   const own = prefixedMethods(prefix)
   const methods: Readonly<Record<string, Method>> = {
@@ -71,7 +71,7 @@ export function createMethods(deps: MethodDeps, prefix: string): ReadonlyMap<str
   return new Map(Object.entries(methods))
 }
 
-/** Takes both shapes of parameters; a fault is reported for the shape that was sent. */
+/** Accepts parameters as a list or as one object. An error refers to the form that was sent. */
 function sendBundle(deps: MethodDeps): Method {
   const listed = method('sendBundle', sendBundleParams, ([[raw], block]) =>
     deps.intake(raw as Hex, BigInt(block)),
@@ -108,7 +108,7 @@ function method<T>(
 
 async function receipt(deps: MethodDeps, hash: string): Promise<Outcome> {
   const call = deps.store.get(lower(hash as Hex))
-  // A hash that was never submitted here: null, as from any node.
+  // Null for a hash that was never submitted here, as from any node.
   if (call === undefined) return succeed(null)
   if (isHidden(call)) return failKnown('transactionNotFound')
   const lies = faultOf(call, 'lieReceipt') !== undefined
@@ -148,7 +148,7 @@ async function accountInfo(
   return succeed({
     balance: info.balance.toString(),
     outstanding_charge: info.outstanding.toString(),
-    // Fields that deployments add to those of the interface.
+    // Fields that deployments have in addition to the interface's.
     whitelisted: false,
     gas_unit_discount: 0,
   })
@@ -173,8 +173,8 @@ function authenticated(header: string | undefined, bodyText: string): Hex | unde
 }
 
 /**
- * The status of a transaction; the interface names no fields, so these are the sandbox's own. Wei as text. `directReceipt`: of
- * a transaction that was broadcast unchanged.
+ * Status of a transaction, with wei as text. The interface names no fields, so these are the sandbox's own. `directReceipt`:
+ * receipt of a transaction that was broadcast unchanged.
  */
 function statusOf(call: Call, directReceipt: NodeReceipt | null) {
   const { progress, work } = call
@@ -224,7 +224,7 @@ function costFields(costs: Omit<CallCosts, 'directGas' | 'directCost' | 'savings
   }
 }
 
-/** The sender's own costs on the chain, which the deposit is not charged for. */
+/** The sender's own costs on the chain, which are not charged to the deposit. */
 function directCosts({ gasUsed, effectiveGasPrice, blobGasUsed, blobGasPrice }: NodeReceipt) {
   return costFields({
     executionGas: quantity(gasUsed),
@@ -236,7 +236,7 @@ function directCosts({ gasUsed, effectiveGasPrice, blobGasUsed, blobGasPrice }: 
   })
 }
 
-/** Nodes omit blob fields, or answer null, where a transaction has no blobs. */
+/** Nodes omit blob fields, or return null, for a transaction without blobs. */
 function quantity(value: unknown): bigint {
   return typeof value === 'string' ? BigInt(value) : 0n
 }

@@ -16,10 +16,10 @@ import {
 import { createMethods, type Envelope, type MethodDeps } from './methods.ts'
 import { openRpcDocument } from './openrpc.ts'
 
-/** Room for a transaction with six blobs, each of which takes a quarter of a mebibyte in hex. */
+/** Room for a transaction with six blobs, each a quarter of a mebibyte in hex. */
 const BODY_BYTES_MAX = 2 * 1024 * 1024
 
-/** Request handler of the JSON-RPC interface, with every rule, limit and fault in it. */
+/** Request handler of the JSON-RPC interface, with its rules, limits and faults. */
 export function createAggregatorService(
   settings: Pick<AggregatorSettings, 'rateLimit' | 'wire'>,
   deps: MethodDeps & { readonly faults: Faults },
@@ -28,7 +28,7 @@ export function createAggregatorService(
   const methods = createMethods(deps, settings.wire.methodPrefix)
   const docs = openRpcDocument(settings.wire)
   const header = settings.wire.signatureHeader.toLowerCase()
-  /** Its response; none to a notification, which has no id. */
+  /** The response to a call; empty for a notification, which has no id. */
   const answer = async (call: RpcCall | undefined, envelope: Envelope): Promise<RpcResponse[]> => {
     if (call === undefined) return [respond(null, NO_REQUEST)]
     const outcome = (await methods.get(call.method)?.run(call.params, envelope)) ?? NO_METHOD
@@ -84,7 +84,7 @@ const FAULT_REPLIES = {
   stray: () => rpcError(200, errorOf('parse', 'the body is not well-formed JSON')),
 }
 
-/** What a crash of the service looks like from outside. */
+/** The service's answer after an internal failure. */
 export function internalFailure(): Reply {
   return rpcError(500, errorOf('internal', 'internal failure'))
 }

@@ -19,9 +19,9 @@ const LATE = `it did not answer within ${MODULE_ANSWER_MS / 1000} s`
 const LOADING = { withinMs: 10_000, late: 'it was not loaded within 10 s' }
 /** Concurrent starts: each takes a tenth of a second of a processor. */
 const STARTS_AT_ONCE_MAX = 4
-/** Milliseconds of processor time after which a process is replaced, long before the system ends it. */
+/** Processor time in ms after which a process is replaced, long before the system ends it. */
 const CPU_MS_MAX = 10_000
-/** MiB that a process may hold after an answer; with more it might fail the next slot. */
+/** MiB that a process may hold after an answer. With more, the next slot might fail. */
 const HELD_MIB_MAX = 256
 const FAULTS_MAX = 20
 const TEXT_MAX = 500
@@ -34,12 +34,12 @@ type ModuleHostInput = {
   readonly output: (strategy: string, line: string) => void
 }
 
-/** Each strategy's module in its own process, kept running between slots. */
+/** Runs each strategy's module in its own process, which stays alive between slots. */
 export type ModuleHost = Modules & {
   start(strategy: ModuleStrategy): Promise<ModuleStarted>
   /** Folders that a strategy's module may read. */
   reachOf(strategy: ModuleStrategy): readonly string[]
-  /** Ends the modules of all strategies but these. */
+  /** Ends the modules of all other strategies. */
   retain(strategies: readonly StrategyBase[]): void
   /** Ends all modules; resolves when they are gone. */
   close(): Promise<void>
@@ -90,9 +90,9 @@ type Start =
   | { readonly ok: true; readonly process: ModuleProcess }
   | { readonly ok: false; readonly faults: readonly ModuleFault[] }
 
-/** One strategy's module across restarts of its process. */
+/** One strategy's module, across restarts of its process. */
 class HostedModule {
-  /** Of the checked files; changed files are refused. */
+  /** Version of the checked files; changed files are refused. */
   version: string | undefined
   readonly #input: HostedInput
   #process: ModuleProcess | undefined
@@ -112,7 +112,7 @@ class HostedModule {
     return { ok: true, version: this.version ?? '' }
   }
 
-  /** One at a time. */
+  /** Runs one request at a time. */
   decide(view: ModuleView): Promise<ModuleReply> {
     const reply = this.#last.then(() => this.#decide(view))
     this.#last = reply
@@ -138,14 +138,14 @@ class HostedModule {
       const line = JSON.stringify({ id, view: encodeValue(view) })
       return this.#read(id, await started.process.ask(line, { withinMs: leftMs, late: LATE }))
     } catch (error) {
-      // So that it runs at the next slot.
+      // Restarted now, so that it is ready at the next slot.
       this.#restart()
       if (error instanceof NoAnswer) return failed(error.message)
       return failed(`its answer cannot be read: ${error instanceof Error ? error.message : ''}`)
     }
   }
 
-  /** @throws for anything that the runner does not write */
+  /** @throws for a line that the runner does not write */
   #read(id: number, line: string): ModuleReply {
     const answer = JSON.parse(line) as Readonly<Record<string, unknown>>
     if (answer['id'] !== id) throw new NoAnswer('it sent an unexpected answer')
@@ -206,7 +206,7 @@ function refused(why: string): Extract<Start, { ok: false }> {
   return { ok: false, faults: [{ path: ['module'], message, expected: 'an ES module' }] }
 }
 
-/** @throws for anything that the runner does not write */
+/** @throws for a line that the runner does not write */
 function readStarted(line: string): ModuleStarted {
   const { version, faults } = JSON.parse(line) as Readonly<Record<string, unknown>>
   if (typeof version === 'string' && VERSION.test(version)) return { ok: true, version }
@@ -232,7 +232,7 @@ function syntaxError(said: string): string | undefined {
   return `${what} (${decodeURI(place)})`
 }
 
-/** First line, bounded: module output reaches the journal, logs and terminals. */
+/** First line, bounded, because module output reaches the journal, logs and terminals. */
 function clean(text: string): string {
   return excerpt(text.split(/[\r\n]/, 1)[0] ?? '', TEXT_MAX)
 }

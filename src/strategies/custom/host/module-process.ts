@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Confined } from './confinement.ts'
 
-/** Bytes of an answer; memory takes at most 3 MiB of it. */
+/** Bytes of an answer, of which the memory takes at most 3 MiB. */
 const ANSWER_BYTES_MAX = 4 * 1_048_576
 /** Characters of output kept between two answers. */
 const WORDS_MAX = 16_384
@@ -12,7 +12,7 @@ const UNSETTLED = 13
 
 const STDIO: ['pipe', 'pipe', 'pipe'] = ['pipe', 'pipe', 'pipe']
 
-/** Its message is for the operator. The process has ended or is ending. */
+/** The module's process has ended or is ending. The message is for the operator. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer'
 }
@@ -32,7 +32,7 @@ type Waiting = {
   readonly timer: NodeJS.Timeout
 }
 
-/** One process of a module: a line in, a line out. Anything else ends it. */
+/** One process of a module: one line in, one line out. Anything else ends it. */
 export class ModuleProcess {
   readonly #child: ChildProcess
   readonly #onOutput: ModuleProcessInput['onOutput']
@@ -46,7 +46,7 @@ export class ModuleProcess {
 
   constructor({ confined, onOutput }: ModuleProcessInput) {
     this.#onOutput = onOutput
-    // A session of its own: Ctrl-C must reach only the daemon.
+    // Runs in its own session, so that Ctrl-C reaches only the daemon.
     const options = { cwd: '/', env: {}, stdio: STDIO, detached: true }
     const child = spawn(confined.command, confined.args, options)
     this.#child = child
@@ -76,13 +76,13 @@ export class ModuleProcess {
     return this.#said
   }
 
-  /** Sends a line and resolves with the answer. Rejects with NoAnswer, and then the process has ended. */
+  /** Sends a line and resolves with the answer. Rejects with NoAnswer once the process has ended or is ending. */
   ask(line: string, { withinMs, late }: Timeout): Promise<string> {
     if (this.#end !== undefined) return Promise.reject(new NoAnswer(this.#end))
     this.#said = ''
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        // Reads first what arrived while the daemon was busy.
+        // Reads data first that arrived while the daemon was busy.
         setImmediate(() => {
           if (this.#waiting?.timer === timer) this.kill(late)
         })

@@ -1,6 +1,6 @@
 /**
- * Values between the daemon and a module: JSON in which every list begins with a tag (`int` and digits, `list` and items, `map`
- * and pairs, `other` and a name), so that bigints stay exact and no text is ambiguous.
+ * Values between the daemon and a module: JSON in which every list begins with a tag (`int` and digits, `list` and items,
+ * `map` and pairs, `other` and a name). So bigints stay exact and no text is ambiguous.
  */
 type Encoded = string | number | boolean | null | readonly Encoded[]
 
@@ -54,7 +54,7 @@ function intOf(value: bigint): Encoded {
 }
 
 /**
- * Decodes to plain objects and lists. Other types become symbols, which no reader accepts, except `undefined`.
+ * Decodes to plain objects and lists. Other types become symbols, which every reader refuses, except `undefined`.
  *
  * @throws {ValueError} for anything that `encodeValue` does not write
  */
@@ -82,7 +82,7 @@ function decodeTagged(
     case 'list':
       return rest.map(decode)
     case 'map':
-      // Own fields, also `__proto__`.
+      // Own fields, including `__proto__`.
       return Object.fromEntries(rest.map((entry) => decodeEntry(entry, decode)))
     case 'other':
       return first === 'undefined' ? undefined : Symbol(String(first))

@@ -1,6 +1,8 @@
 import { Module } from 'node:module'
 
-/** Globals that a module keeps: the language itself. An allow-list, so that new access to network, files or timers stays out. */
+/**
+ * Globals that a module keeps: the language itself. An allow-list, so that new access to network, files or timers stays out.
+ */
 const LANGUAGE = new Set(
   (
     'Object Function Array Number parseFloat parseInt Infinity NaN undefined Boolean String Symbol Date Promise RegExp ' +
@@ -20,7 +22,7 @@ const PROCESS = new Set(
   ).split(' '),
 )
 
-/** Parts of Node's loader needed to resolve package names; the rest could load parts of Node. */
+/** Parts of Node's loader needed to resolve package names. The rest could load parts of Node. */
 const LOADER = new Set(
   (
     'length name prototype _cache _pathCache _extensions globalPaths _findPath _nodeModulePaths _resolveLookupPaths ' +

@@ -14,27 +14,28 @@ import { codeOf } from '../../../domain/errors.ts'
 import { textOf } from './interface.ts'
 import { firstLine, importPlaceOf, placeOf } from './position.ts'
 
-/** Packages handed in, by name. */
+/** Packages that the runner provides, by name. */
 type Given = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 const CJS_ARGUMENTS = ['exports', 'require', 'module', '__filename', '__dirname']
 /** Literal names in `require`. A match in a comment only costs reading a file. */
 const REQUIRED = /\brequire\s*\(\s*(['"`])([^'"`$\r\n]{1,500})\1\s*\)/g
-/** Bounds of reading ahead; beyond them a module must load everything at its start. */
+/** Bounds of reading ahead. Beyond them, a module must load everything at its start. */
 const AHEAD_FILES_MAX = 2_000
 const AHEAD_CHARACTERS_MAX = 32 * 1_048_576
 
 /**
- * Loads an ES module and its imports: files of its folder, packages of `node_modules` above it, JSON, and given packages. Files
- * that it may load later are read at its start and belong to its version; afterwards no file is read. Node's own loader cannot
- * restrict imports under the permission model of Node 20, and would expose parts of Node that reach the network.
+ * Loads an ES module and its imports: files of its folder, packages of `node_modules` above it, JSON, and given packages.
+ * Files that it may load later are read at its start and belong to its version; afterwards no file is read. Node's own
+ * loader cannot restrict imports under the permission model of Node 20, and would expose parts of Node that reach the
+ * network.
  */
 export class Linker {
   readonly #given: Given
   readonly #modules = new Map<string, Promise<Module>>()
   readonly #required = new Map<string, { exports: unknown }>()
   readonly #digest = createHash('sha256')
-  /** By file; none is read twice. */
+  /** Text by file, so that no file is read twice. */
   readonly #texts = new Map<string, string>()
   #isClosed = false
 
@@ -56,10 +57,13 @@ export class Linker {
     return exports
   }
 
-  /** Reads, without running it, everything that may be required in `decide`. A late `import()` cannot work: nothing async runs then. */
+  /**
+   * Reads, without running it, everything that `decide` may require. A late `import()` cannot work, because nothing async
+   * runs then.
+   */
   #readAhead(): void {
     let characters = 0
-    // Grows during the loop.
+    // The map grows during the loop.
     for (const [file, text] of this.#texts) {
       characters += text.length
       if (this.#texts.size > AHEAD_FILES_MAX || characters > AHEAD_CHARACTERS_MAX) return
@@ -68,7 +72,7 @@ export class Linker {
     }
   }
 
-  /** Missing files fail when they are loaded. */
+  /** Ignores missing files, which fail when they are loaded. */
   #tryToRead(specifier: string, from: string): void {
     if (Object.hasOwn(this.#given, specifier) || isBuiltin(specifier)) return
     try {
@@ -157,7 +161,7 @@ export class Linker {
     return new SourceTextModule(text, options)
   }
 
-  /** CommonJS exports as an ES module: whole as default, fields by name. */
+  /** CommonJS exports as an ES module: the whole as default, the fields by name. */
   #common(address: string, exports: unknown): Module {
     const fields = exports instanceof Object ? exports : {}
     return synthetic(address, { ...fields, default: exports })
@@ -205,7 +209,7 @@ export class Linker {
   }
 }
 
-/** The permission model checks the target of a link. */
+/** Resolves links first, because the permission model checks a link's target. */
 function readFile(file: string): string {
   try {
     return readFileSync(realpathSync(file), 'utf8')

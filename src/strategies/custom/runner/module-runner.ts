@@ -8,7 +8,9 @@ import { frozen, type Ready, readExports, textOf } from './interface.ts'
 import { Linker } from './linker.ts'
 import { firstLine, placeOf } from './position.ts'
 
-/** The module's process: reads a line, answers with a line, and ends when its input closes. In between, no module code runs. */
+/**
+ * The module's process: reads a line, answers with a line, and ends when its input closes. In between, no module code runs.
+ */
 
 const STDIN = 0
 const STDOUT = 1
@@ -18,7 +20,7 @@ const READ_BYTES = 65_536
 const WORDS_MAX = 8_192
 const WORDS_AT_ONCE_MAX = 1_024
 
-// Importing `node:process` would open stdin, and `node:util` stderr: then neither would block.
+// Importing `node:process` would open stdin, and `node:util` stderr, which would then not block.
 const { cpuUsage, memoryUsage } = process
 
 let outputLeft = WORDS_MAX

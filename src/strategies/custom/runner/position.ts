@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url'
 
-/** Characters of a stack. */
+/** Characters of a stack that are read. */
 const STACK_LENGTH_MAX = 20_000
 
-/** ` (FILE:LINE:COLUMN)` of the first place in the module's files on the stack, or empty; relative to `folder`. */
+/** ` (FILE:LINE:COLUMN)` of the first stack frame in the module's files, relative to `folder`; empty if there is none. */
 export function placeOf(error: unknown, folder?: string): string {
   const stack: unknown = error instanceof Error ? error.stack : undefined
   const place = /(file:\/\/\S+?|\/\S+?\.c?js):(\d+):(\d+)\)?$/m.exec(
@@ -23,7 +23,7 @@ function ownLines(stack: string): string {
     .join('\n')
 }
 
-/** ` (FILE:LINE)` of the first line that imports a specifier, or empty. */
+/** ` (FILE:LINE)` of the first line that imports a specifier; empty if there is none. */
 export function importPlaceOf(specifier: string, from: string, text: string): string {
   const quoted = [`'${specifier}'`, `"${specifier}"`]
   const index = text.split('\n').findIndex((line) => quoted.some((word) => line.includes(word)))

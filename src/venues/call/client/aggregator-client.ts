@@ -49,15 +49,15 @@ type Ask<Value> = {
   readonly route: AggregatorRoute
   readonly asks: { readonly method: string; readonly params: readonly unknown[] } | Login
   readonly schema: ZodType<Value>
-  /** Redacted in the service's messages. */
+  /** Secret to redact from the service's messages. */
   readonly token?: string | undefined
 }
 
 /** The whole interface, including methods that the daemon does not use. */
 export type AggregatorClient = Omit<Aggregator, 'transactionStatus'> & {
-  /** `sendRawTransaction` for a bundle of exactly this transaction. */
+  /** Sends a bundle of exactly this transaction. */
   sendBundle(raw: Hex, blockNumber: bigint): Promise<AggregatorReply<Hex>>
-  /** With the interface's optional token, redacted in the service's messages. */
+  /** The interface's optional token is redacted in the service's messages. */
   transactionStatus(hash: Hex, token?: string): ReturnType<Aggregator['transactionStatus']>
   close(): Promise<void>
 }
@@ -77,7 +77,7 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
     ...prefixedMethods(options.methodPrefix),
   }
   let nextId = 1
-  /** Valid for later requests too: during a halt nothing can be signed, so the last login is reused. */
+  /** Also valid for later requests: nothing can be signed during a halt, so the last login is reused. */
   let lastLogin: Login | undefined
 
   function takeId(): number {
@@ -194,7 +194,7 @@ function unsigned(why: string): AggregatorReply<never> {
   return { ok: false, fault: { tag: 'unsigned', message } }
 }
 
-/** An answer with only a status. It can reject a credential; otherwise the effect of the request is unknown. */
+/** An answer with only a status can reject a credential. Otherwise the effect of the request is unknown. */
 function refusedByStatus<Value>(ask: Ask<Value>, statusCode: number): Verdict<Value> {
   const message = `${LABEL} answered HTTP ${statusCode}`
   const silence = statusCode === 429 ? 'rateLimited' : 'unavailable'

@@ -4,7 +4,7 @@ import { ERROR_MESSAGES } from './aggregator-wire.ts'
 
 /** "Internal error" of JSON-RPC 2.0: the service failed at an unknown point. */
 const INTERNAL_CODE = -32603
-/** Messages that do not prove a rejection, so no fallback may follow: failures, limits, duplicates. */
+/** Messages that do not prove a rejection (failures, limits, duplicates), so no fallback may follow. */
 const INCONCLUSIVE =
   /internal (?:server )?error|time[d-]? ?out|unavailable|overload|try again|rate.?limit|too many requests|already|duplicate|known transaction/i
 /** The interface defines no message for failed authentication. */
@@ -14,12 +14,12 @@ const UNAUTHENTICATED_STATUSES: readonly number[] = [401, 403]
 type ServiceError = {
   readonly statusCode: number
   readonly code: number
-  /** Unmodified: it is compared, never logged. */
+  /** Unmodified: compared, never logged. */
   readonly message: string
   readonly hasCredential: boolean
 }
 
-/** Classifies by message, as the interface has no codes. An internal failure leaves the request's effect open. */
+/** Classifies by message, because the interface has no codes. An internal failure leaves the request's effect unknown. */
 export function faultTag(error: ServiceError): AggregatorFault['tag'] {
   if (error.statusCode === 429 || LIMIT_CODES.includes(error.code)) return 'rateLimited'
   const known = knownTag(error.message)
@@ -31,7 +31,7 @@ export function faultTag(error: ServiceError): AggregatorFault['tag'] {
   return isInconclusive ? 'unavailable' : 'rejected'
 }
 
-/** Whether the HTTP status alone rejects the credential. */
+/** True if the HTTP status alone rejects the credential. */
 export function isUnauthenticated(statusCode: number): boolean {
   return UNAUTHENTICATED_STATUSES.includes(statusCode)
 }

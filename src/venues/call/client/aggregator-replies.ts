@@ -15,7 +15,7 @@ type RpcReply =
       readonly tag: 'error'
       readonly code: number
       readonly message: string
-      /** Whether it has our id. Without it, the error proves nothing about our request. */
+      /** True if the response has our id. Without it, the error proves nothing about our request. */
       readonly isOurs: boolean
     }
 

@@ -71,7 +71,7 @@ export const transactionStatusParams = z.union([
 ])
 export const batchedReceiptParams = z.tuple([bytes32Text])
 
-/** Specified as text; deployments also send numbers, accepted if not rounded. */
+/** Specified as text. Deployments also send numbers, accepted if they are exact. */
 const wei = z.union([weiText, z.int().min(0)], 'expected wei as decimal text or an exact number')
 export const accountInfoSchema = z.object({ balance: wei, outstanding_charge: wei })
 export const transactionHashSchema = bytes32Text

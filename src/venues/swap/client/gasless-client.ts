@@ -112,7 +112,7 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
     const receivedMs = clock.now()
     const { headers, statusCode } = response
     const { age, date } = headers
-    // A cached answer has the time at which it was stored.
+    // A cached answer carries the time at which it was stored.
     if (age === undefined) serviceClock.sample({ sentMs, receivedMs, date })
     const serviceNowMs = receivedMs + (serviceClock.offsetMs(receivedMs) ?? 0)
     const reading = readRateLimit(headers, serviceNowMs)
@@ -139,7 +139,7 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
         route: 'submit',
         path: '/orders',
         body: { quoteId, signature, clientOrderId },
-        // The interface does not specify which of the two a replay returns.
+        // The interface does not specify which status a replay returns.
         success: [201, 200],
         read: readCreatedOrder,
       })
@@ -166,7 +166,7 @@ const WITNESS_TYPES: ReadonlySet<string | undefined> = new Set([
   WITNESS_TYPE_STRING.slice(0, WITNESS_TYPE_STRING.indexOf(')') + 1),
 ])
 
-/** Reports an unknown witness type once. It is harmless: only the typed data is signed and compared. */
+/** Reports an unknown witness type once. It is harmless, because only the typed data is signed and compared. */
 function createWitnessNotes(observe: GaslessHttpOptions['observe']): (quote: Quote) => void {
   let isReported = false
   return ({ witnessTypeString }) => {
@@ -203,7 +203,7 @@ function parseBaseUrl(text: string) {
   return { origin: url.origin, path, headers: { ...HEADERS, ...basicAuth(url) } }
 }
 
-/** An order id as one percent-encoded path segment. Dot segments would be removed from the path. */
+/** An order id as one percent-encoded path segment. Dot segments are rejected: URL normalization would remove them. */
 function orderSegment(orderId: string): Reply<string> {
   const { length } = orderId
   const encoded = encodeIfWellFormed(orderId)

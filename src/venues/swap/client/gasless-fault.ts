@@ -32,7 +32,7 @@ const TIMEOUT_CODES = ['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UN
 const MALFORMED_CODES = [
   'UND_ERR_RES_EXCEEDED_MAX_SIZE',
   'UND_ERR_HEADERS_OVERFLOW',
-  // Parser errors have a code only for some causes; otherwise the name is used.
+  // Parser errors have a code only for some causes; otherwise the error's name is used.
   'HTTPParserError',
 ]
 

@@ -93,13 +93,13 @@ function quoteOf({ id, from, expiration, quote, permit2 }: WireQuoteResponse): Q
   }
 }
 
-/** Body of `POST /orders`; possibly the order of another quote. */
+/** Body of `POST /orders`. It may be the order of another quote. */
 export function readCreatedOrder(text: string): Reading<ServiceOrder> {
   const parsed = readJson(createOrderResponseSchema, text)
   return parsed.ok ? { ok: true, value: orderOf(parsed.value) } : parsed
 }
 
-/** Fields of an order that are read. Its amounts are the service's claims; the chain proves what moved. */
+/** The fields of an order that we read. Its amounts are the service's claims; the chain proves what moved. */
 const orderReply = orderSchema.pick({
   orderId: true,
   quoteId: true,
@@ -136,7 +136,7 @@ function transactionHash(text: string | null | undefined): Hex | undefined {
   return /^0x[0-9a-f]{64}$/.test(hash ?? '') ? (hash as Hex) : undefined
 }
 
-/** For messages only: the HTTP status alone decides what an error means. */
+/** For messages only: the HTTP status alone classifies an error. */
 const errorMessage = z.object({ error: z.object({ message: z.string() }) })
 
 /** An error envelope's message, safe to log; undefined if the body is not an envelope. */

@@ -5,8 +5,8 @@ import { printable } from '../../../domain/text/outside-text.ts'
  * Schemas of the gasless swap service's REST interface (version 0.1.0, prefix `/api/v1`).
  *
  * Response schemas are strict in fields that money depends on and drop unknown fields, so the service can evolve. Optional
- * fields may be null, as in deployments. Amounts stay strings here, because JSON numbers lose precision;
- * `gasless-orders.ts` converts them.
+ * fields may be null, as in deployments. Amounts stay strings here, because JSON numbers lose precision; `gasless-orders.ts`
+ * converts them.
  */
 
 export const GASLESS_CHAIN_ID = 8453
@@ -21,7 +21,7 @@ const UINT256_MAX_TEXT = (2n ** 256n - 1n).toString()
 const fitsUint256 = (text: string): boolean =>
   text.length < UINT256_MAX_TEXT.length ||
   (text.length === UINT256_MAX_TEXT.length && text <= UINT256_MAX_TEXT)
-/** Positive base units as decimal text, at most 2^256 - 1: the chain's bound, as the interface names none. */
+/** Positive base units as decimal text, at most 2^256 - 1: the chain's bound, because the interface defines none. */
 export const tokenAmountText = z
   .string()
   .regex(/^[1-9]\d*$/, 'expected positive base units as decimal text')
@@ -65,7 +65,7 @@ const quoteRequestFields = {
   routingPreference: z.string().min(1).optional(),
   signingScheme: z.literal('eip712'),
 }
-/** Body of `POST /quote`. Values of `routingPreference` are the operator's, so the caller checks them. */
+/** Body of `POST /quote`. The operator defines the values of `routingPreference`, so the caller checks them. */
 export const quoteRequestSchema = z.discriminatedUnion('kind', [
   z.object({
     ...quoteRequestFields,
@@ -81,7 +81,7 @@ const quoteOrderSchema = z.object({
   receiver: addressText.nullish(),
   sellAmount: tokenAmountText,
   buyAmount: tokenAmountText,
-  /** Specified as required; if a deployment omits it, the witness's minimum counts. */
+  /** Specified as required. If a deployment omits it, the witness's minimum applies. */
   minBuyAmount: tokenAmountText.nullish(),
   validTo: z.int().positive(),
   feeAmount: nonNegativeAmountText,
@@ -95,7 +95,7 @@ const permit2QuoteSchema = z.object({
   spender: addressText,
   /** Free-form on the wire; the signing firewall validates it. */
   typedData: z.record(z.string(), z.unknown()),
-  /** Specified as text, neither signed nor needed; deployments differ. */
+  /** Specified as text, but deployments differ. It is neither signed nor needed. */
   witnessTypeString: z.unknown().optional(),
 })
 

@@ -4,12 +4,12 @@ type Sample = { readonly atMs: number; readonly offsetMs: number; readonly round
 const DATE_LAG_MS = 500
 const ROUND_TRIP_MS_MAX = 2_000
 const SAMPLE_AGE_MS_MAX = 600_000
-/** A sample further in the future predates a step of the local clock. */
+/** A sample further in the future is older than a step of the local clock. */
 const FUTURE_MS_MAX = 1_000
 const SAMPLES_MAX = 8
 
 /**
- * The service's clock by its Date headers. All times in epoch milliseconds.
+ * Estimates the service's clock from its Date headers. All times in epoch milliseconds.
  *
  * Keeps the last few samples and uses the one with the shortest round trip, accurate to about half a second. A sample that
  * contradicts older ones beyond their error means that a clock was set, and drops them.

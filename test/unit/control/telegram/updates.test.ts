@@ -192,7 +192,7 @@ test('another listener for the bot is reported, and listening continues', async 
     () => reports,
     // It listens again soon after.
     expect.arrayContaining([
-      expect.stringMatching(/^conflict: somebody else listens for the bot of control\.telegram/),
+      expect.stringMatching(/^conflict: another client polls the bot of control\.telegram/),
     ]),
   )
   await waitFor(
@@ -241,7 +241,7 @@ test.each([
     await waitFor('messages', () => heard, ['/halt'])
     expect(reports.at(-1)).toMatch(/^listening/)
     if (mood !== 'silent')
-      expect(reports[0]).toMatch(/^silent: Telegram cannot be asked for messages/)
+      expect(reports[0]).toMatch(/^silent: messages cannot be fetched from Telegram/)
   },
 )
 

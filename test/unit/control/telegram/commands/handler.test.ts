@@ -232,7 +232,7 @@ describe('failures', () => {
       },
     })
     await rig.says('/pause')
-    expect(rig.notes.at(-1)?.detail).toMatch(/could not be attended: a bug/)
+    expect(rig.notes.at(-1)?.detail).toMatch(/could not be handled: a bug/)
     await rig.says('/status')
     expect(rig.lastReply()).toMatch(/^tranched/)
   })
