@@ -127,7 +127,7 @@ describe('a trustless call', () => {
     const [run] = sim.aggregation.ledger.executions
     if (run === undefined) throw new Error('nothing was executed')
     const word = { as: 'executed', txHash: run.hash } as const
-    expect(await say(sim, word)).toEqual({ ok: true, by: 'proof', word })
+    expect(await say(sim, word)).toEqual({ ok: true, by: 'proof', verdict: word })
     await sim.runFor(1_000)
     expect(outcomes(sim, 'claim')).toEqual(['filled filled'])
     expectSound(sim)

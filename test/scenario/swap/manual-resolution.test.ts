@@ -100,7 +100,7 @@ describe('an order whose nonce is used without an explanation', () => {
     const txHash = settlementIn(sim)
     expect(await shown(sim, txHash)).toMatchObject({ named: 'proof' })
     const word = { as: 'executed', txHash } as const
-    expect(await say(sim, word)).toEqual({ ok: true, by: 'proof', word })
+    expect(await say(sim, word)).toEqual({ ok: true, by: 'proof', verdict: word })
     await sim.runFor(1_000)
     expect(outcomes(sim, 'hourly')).toEqual(['filled filled'])
     expect(settledEvents(sim)).toEqual([])
@@ -123,7 +123,7 @@ describe('an order whose nonce is used without an explanation', () => {
     await sim.runFor(10_000)
     expect(await shown(sim, txHash)).toMatchObject({ named: 'nothing' })
     const word = { as: 'executed', txHash } as const
-    expect(await say(sim, word)).toEqual({ ok: true, by: 'word', word })
+    expect(await say(sim, word)).toEqual({ ok: true, by: 'word', verdict: word })
     await sim.runFor(1_000)
     expect(outcomes(sim, 'hourly')).toEqual(['failed settled'])
     expect(sim.state.spent.get(USDC.address)).toBe(usdc(25))

@@ -298,7 +298,11 @@ describe('the gas cost of a wallet transaction', () => {
       { maxFeePerGas: 5n * GWEI + 1n },
       /perTransaction/,
     ],
-    ['must not have zero gas', { gas: 0n }, /^gas-limit-too-low: no block accepts a gas of 0/],
+    [
+      'must not have zero gas',
+      { gas: 0n },
+      /^gas-limit-too-low: no block accepts a gas limit of 0/,
+    ],
     [
       'must not have more gas than a block takes',
       { gas: 2n ** 24n + 1n, maxFeePerGas: 1n },

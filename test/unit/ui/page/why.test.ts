@@ -90,7 +90,7 @@ test('includes later finality, reorganisations and wallet transactions', async (
     'own transaction (approve) recorded',
     'own transaction (approve) signed',
     'own transaction (approve) mined, it cost 0.001 ETH',
-    expect.stringMatching(/^attempt 1 on record/),
+    expect.stringMatching(/^attempt 1 recorded/),
     expect.stringMatching(/^attempt 1 accepted/),
     expect.stringMatching(/^filled: /),
     'filled',
