@@ -1,6 +1,5 @@
 import type { Hex } from '../../../domain/money/units.ts'
-import { withExactIntegers } from '../../../system/exact-integers.ts'
-import { type Reading, readJson, wrong } from '../../../system/read-json.ts'
+import { type Reading, readJson, withExactIntegers, wrong } from '../../../system/read-json.ts'
 import {
   accountInfoSchema,
   receiptSchema,

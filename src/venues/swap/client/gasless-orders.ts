@@ -3,8 +3,7 @@ import { type Address, type BaseUnits, baseUnits, type Hex } from '../../../doma
 import type { Quote, QuoteRequest, ServiceOrder, TokenInfo } from '../../../domain/order/quote.ts'
 import type { RoutingPreference } from '../../../domain/settings.ts'
 import { outsideText } from '../../../domain/text/outside-text.ts'
-import { withExactIntegers } from '../../../system/exact-integers.ts'
-import { type Reading, readJson, wrong } from '../../../system/read-json.ts'
+import { type Reading, readJson, withExactIntegers, wrong } from '../../../system/read-json.ts'
 import {
   createOrderResponseSchema,
   GASLESS_CHAIN_ID,
