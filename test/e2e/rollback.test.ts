@@ -162,7 +162,7 @@ test('accept-loss and state new each start trading again, and the journal record
   renameSync(strategies, join(rehearsal.dir, 'elsewhere'))
   const accepted = await command('state', 'accept-loss', '--yes')
   expect(accepted.code, accepted.stderr).toBe(0)
-  expect(accepted.stderr).toMatch(/went on at an operator's word although records are lost/)
+  expect(accepted.stderr).toMatch(/an operator accepted the loss of records/)
   expect((await command('state', 'accept-loss', '--yes')).stdout).toMatch(/no loss to accept/)
   renameSync(join(rehearsal.dir, 'elsewhere'), strategies)
   const types = async () => (await eventsIn(stateDir)).map(({ type }) => type)

@@ -86,7 +86,7 @@ test("a running daemon closes an order on an operator's instruction, which it ve
   expect(unconfirmed.stderr).toContain(
     'there is no terminal to ask on: repeat the command with --yes',
   )
-  expect(daemon.output()).not.toContain('settled buy-weth')
+  expect(daemon.output()).not.toContain('resolved buy-weth')
 
   // By its slot alone, as `history` names it.
   const slot = id.slice(0, id.lastIndexOf(':'))
