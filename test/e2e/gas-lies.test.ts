@@ -64,7 +64,7 @@ test('false fees and gas estimates of a node cost the wallet no more than the li
     /gas would cost 1200000\.000000001 gwei; chains\.\*\.gas\.maxFeePerGas allows 20 gwei/,
   )
   lie({ eth_estimateGas: '0x0' })
-  await daemon.sees(/useless estimate: no block accepts a gas of 0/)
+  await daemon.sees(/useless estimate: no block accepts a gas limit of 0/)
   expect(await sent()).toBe(before)
   lie(feesOf(parseGwei('1'), ABSURD))
   const deposit = ['gastank', 'deposit', '0.05', '--yes', '--config', rehearsal.config]
