@@ -84,7 +84,7 @@ test('a service outage fails no slot that may be late, and the wait is logged', 
   await daemon.sees(/buy-weth waits, until .* at most: quote-unavailable/)
   await untilApplied(rehearsal, 5)
   await rehearsal.fault([])
-  await daemon.sees(/buy-weth waits no longer, after [\s\S]*filled buy-weth/)
+  await daemon.sees(/buy-weth stopped waiting after [\s\S]*filled buy-weth/)
   expect((await daemon.stop()).code).toBe(0)
   const audited = await audit(rehearsal)
   expect(audited.discrepancies).toEqual([])
