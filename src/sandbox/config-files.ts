@@ -89,7 +89,7 @@ export function requirePlaces(files: SandboxConfigFiles, mayReplace: boolean): v
   if (present !== undefined && isPrivateKey(present)) throw notReplaced(file, 'holds a private key')
   const kept = found.find((each) => each !== file)
   if (kept !== undefined && !isOfSandbox(present))
-    throw notReplaced(kept, `is there, and ${file} is no config of a sandbox that names it`)
+    throw notReplaced(kept, `is there, and ${file} is not the config of a sandbox that names it`)
 }
 
 /** Also true for a dangling link. */
@@ -152,7 +152,7 @@ function requireSameSandbox(file: string, text: string, config: unknown): void {
   const different = [...found].find(([path, name]) => (own.get(path) ?? name) !== name)?.[0]
   const path = missing ?? different
   if (path !== undefined)
-    throw notOverwritten(file, `is no config of this sandbox (${path} is another)`)
+    throw notOverwritten(file, `is not the config of this sandbox (${path} differs)`)
 }
 
 function parsedOrNothing(text: string): unknown {

@@ -133,7 +133,9 @@ test('kept state is not replaced without a flag, and each refusal names the file
   writeFileSync(kept.config, readFileSync(kept.config, 'utf8').replace(/(baseUrl: .*:)\d+/, '$19'))
   const elsewhere = await run([...kept.flags, '--for', '1ms'])
   expect([elsewhere.code, elsewhere.stdout]).toEqual([1, ''])
-  expect(elsewhere.stderr).toContain(`${kept.config} is no config of this sandbox (gasless.baseUrl`)
+  expect(elsewhere.stderr).toContain(
+    `${kept.config} is not the config of this sandbox (gasless.baseUrl`,
+  )
 
   const anew = await run([...kept.flags, '--force', '--for', '1ms'])
   expect([anew.code, anew.stderr]).toEqual([0, ''])

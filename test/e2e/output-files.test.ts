@@ -138,8 +138,8 @@ describe('sandbox --config-out --force', () => {
     writeFileSync(join(dir, 'real.key'), KEY)
     writeFileSync(join(dir, 'live.yaml'), 'gasless: { baseUrl: "https://swap.example" }\n')
     for (const [file, says] of [
-      ['live.yaml', /trader\.key is there, and .*live\.yaml is no config of a sandbox/],
-      ['new.yaml', /trader\.key is there, and .*new\.yaml is no config of a sandbox/],
+      ['live.yaml', /trader\.key is there, and .*live\.yaml is not the config of a sandbox/],
+      ['new.yaml', /trader\.key is there, and .*new\.yaml is not the config of a sandbox/],
       ['real.key', /real\.key holds a private key/],
       ['trader.key', /trader\.key is the name of a key/],
     ] as const) {

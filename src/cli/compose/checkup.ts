@@ -56,7 +56,8 @@ export function openProbes({ settings, state, operator, timeoutMs, env }: Probes
       const { chain, permit2, spenders } = settings.gasless
       const inspection = inspect(chainOf(settings, chain))
       const addresses = tokens.map(({ address }) => address)
-      return inspection.permit2Rights({ owner, permit2, tokens: addresses, spenders })
+      const query = { owner, permit2, tokens: addresses, spenders }
+      return inspection.permit2Rights(query).finally(() => inspection.close())
     },
     /** The calling account; undefined without its key or an aggregator. */
     operator: operator && operatorProbes({ operator, state }, input),

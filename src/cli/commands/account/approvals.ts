@@ -83,8 +83,7 @@ export async function approvalsList(
       : undefined,
   }))
   const probes = openProbes({ settings, state, timeoutMs: ANSWER_MS_MAX, env: io.env })
-  const rights = await probes.rights(owner, tokens)
-  await probes.close()
+  const rights = await probes.rights(owner, tokens).finally(() => probes.close())
   const problems = loaded.ok ? [] : loaded.problems
   const data: Given<ApprovalsListData> = {
     owner,
