@@ -45,14 +45,16 @@ const slimUndici = {
   },
 }
 
+const WORKERS = ['sweep-worker', 'drift-worker'].map((name) => [name, join(root, `src/cli/${name}.ts`)])
+
 const startedAt = performance.now()
 const fresh = `${out}.new-${process.pid}`
 try {
   const { metafile } = await build({
-    // Worker threads of a sweep run this part of the program alone.
+    // Worker threads run these parts of the program alone.
     entryPoints: {
       tranched: entry,
-      ...(entry === program ? { 'sweep-worker': join(root, 'src/cli/sweep-worker.ts') } : {}),
+      ...(entry === program ? Object.fromEntries(WORKERS) : {}),
     },
     outdir: fresh,
     bundle: true,

@@ -89,7 +89,7 @@ function quietOf(
   if (cursor === undefined || reading === undefined || !price.ok) return undefined
   const { ratio } = price.price
   const { state, input } = sim
-  const context = { mode: 'live', state, ...input } as const
+  const context = { mode: 'live', ...input, state } as const
   const view = viewOf(context, sim.view(), { strategy, slotSeconds: sim.nowSeconds })
   const quiet = trigger.quietBand(strategy, ratio, view)
   const untripped = drawdownBand(strategy, watch, view)

@@ -1,5 +1,5 @@
 import { dueSlots, type MissedRun, opensAtMs } from '../domain/schedule/due.ts'
-import { anchored, scheduleKey } from '../domain/schedule/schedule.ts'
+import { scheduleKey } from '../domain/schedule/schedule.ts'
 import { type SlotWalk, type Walked, walkSlots } from '../domain/schedule/slot-walk.ts'
 import { marketOf } from '../engine/market-snapshot.ts'
 import {
@@ -21,6 +21,7 @@ import { strategyPaused } from '../journal/events/strategy/stops.ts'
 import { strategyScheduled } from '../journal/events/strategy/strategies.ts'
 import type { Skip } from '../strategies/decision/decision.ts'
 import { pairsOf, type Strategy } from '../strategies/registry.ts'
+import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
 import { type FastForward, fastForwardOf, type PlayedStrategy } from './fast-forward.ts'
 import type { PriceCursor, Quiet } from './prices/price-cursor.ts'
 import { type OrderListener, SimulatedBroker } from './simulated-broker.ts'
@@ -102,24 +103,27 @@ export class Play {
 
   /** The daemon starts when the period begins. */
   #enter(): void {
-    const { strategies, fromSeconds, owner } = this.#input
+    const { strategies, fromSeconds, begins, owner } = this.#input
+    const { bound, strategies: known } = this.sim.state
+    if (bound === undefined)
+      this.sim.apply(stateBound({ mode: 'live', chainId: 0, genesisHash: '0x', owner }))
     this.sim.apply(
-      stateBound({ mode: 'live', chainId: 0, genesisHash: '0x', owner }),
-      ...strategies.map(({ name: strategy, schedule }) =>
-        strategyScheduled({
-          strategy,
-          scheduleKey: scheduleKey(schedule),
-          fromSeconds: fromSeconds - 1,
-        }),
-      ),
+      ...strategies.map(({ name: strategy, schedule }) => {
+        const before = (begins?.get(strategy) ?? fromSeconds) - 1
+        const last = known.get(strategy)?.lastSlotSeconds ?? before
+        const begin = { scheduleKey: scheduleKey(schedule), fromSeconds: Math.max(before, last) }
+        return strategyScheduled({ strategy, ...begin })
+      }),
     )
   }
 
   #runOf(strategy: Strategy): StrategyRun {
     const { fromSeconds, untilSeconds, pricePath } = this.#input
-    const schedule = anchored(strategy.schedule, fromSeconds)
+    const { state } = this.sim
+    const schedule = scheduleOf(state, strategy)
     const { feeds } = marketOf({ tokens: [], pairs: pairsOf(strategy) }, pricePath)
-    const walk = walkSlots(schedule, fromSeconds - 1, untilSeconds)
+    const last = state.strategies.get(strategy.name)?.lastSlotSeconds ?? fromSeconds - 1
+    const walk = walkSlots(schedule, last, untilSeconds)
     const run = { strategy, schedule, feeds, walk, isPostponed: false, fastForward: undefined }
     return { ...run, dueMs: dueMs(run) }
   }

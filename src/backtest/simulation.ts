@@ -3,6 +3,7 @@ import type { PriceSeries } from '../domain/money/price-series.ts'
 import { type Asset, NATIVE_TOKEN, type Pair, type Token } from '../domain/money/token.ts'
 import { type Address, mulDivDown, type Ratio } from '../domain/money/units.ts'
 import type { ExecutionPolicy } from '../domain/policy.ts'
+import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import type { AccountLimits } from '../domain/settings.ts'
 import type { ConsiderInput } from '../engine/slot.ts'
 import { type JournalEvent, reduce } from '../journal/events/registry.ts'
@@ -33,12 +34,16 @@ export type SimulationInput = {
   /** Undefined if no feed is configured. */
   readonly valueToken: Token | undefined
   readonly modules: Modules
+  /** State at the beginning, which the simulation changes; empty by default. */
+  readonly state?: DaemonState | undefined
+  /** First second of strategies that begin later than the period. */
+  readonly begins?: ReadonlyMap<string, SlotSeconds> | undefined
 }
 
 /** The simulation at one time of the past: real prices, and the state and wallet that the strategies have produced. */
 export class Simulation {
   readonly input: SimulationInput
-  readonly state: DaemonState = emptyState()
+  readonly state: DaemonState
   readonly board: Board
   readonly wallet: Wallet
   readonly strategies: ReadonlyMap<string, Strategy>
@@ -49,6 +54,7 @@ export class Simulation {
 
   constructor(input: SimulationInput) {
     this.input = input
+    this.state = input.state ?? emptyState()
     this.board = new Board(input.priceSeries, input.feeds, input)
     this.wallet = new Wallet(input.balances, input.strategies.flatMap(assetsOf))
     this.strategies = new Map(input.strategies.map((strategy) => [strategy.name, strategy]))

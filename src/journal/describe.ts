@@ -14,13 +14,13 @@ import { emptyState } from './state/state-image.ts'
 
 /**
  * Describes a journal, oldest record first. Records around a gap are described as far as possible. `now` is the state that
- * all records together produce.
+ * all records together produce, `state` the one that they are reduced into.
  */
 export async function* describeAll(
   records: AsyncIterable<JournalRecord>,
   now: DaemonState,
+  state = emptyState(),
 ): AsyncGenerator<ReadRecord> {
-  const state = emptyState()
   let isWhole = true
   let seq = 0
   for await (const record of records) {

@@ -1,10 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
+import { openWorkers } from '../../src/backtest/sweep/workers.ts'
 import { OUTPUTS } from '../../src/cli/json/outputs.ts'
 import { commandOf, failureOf, outputOf } from '../support/output-of.ts'
-import { type Ended, run } from '../support/process/cli.ts'
+import { type Ended, ROOT, run } from '../support/process/cli.ts'
 import { everySecond, type Rehearsal, sharedSandbox } from './rehearsal.ts'
 
 const rehearse = sharedSandbox()
@@ -38,6 +40,13 @@ function talkingTo({ dir, config }: Rehearsal) {
   }
 }
 
+/** What a weekly digest reads in a thread of the daemon. */
+async function digestLines(config: string): Promise<unknown> {
+  const program = pathToFileURL(join(ROOT, 'dist/drift-worker.js'))
+  const { answer, close } = openWorkers({ program, order: { config, json: true }, count: 1 })
+  return answer({ fromMs: 0, untilMs: Date.now() }).finally(close)
+}
+
 test('the output of every command matches its schema, beside a daemon and without one', async () => {
   const rare = everySecond('rare', { schedule: { cron: '0 0 1 1 *' } })
   const rehearsal = await rehearse({ ...everySecond('buy-weth'), ...rare })
@@ -50,6 +59,7 @@ test('the output of every command matches its schema, beside a daemon and withou
     'status',
     'history',
     'report --by strategy',
+    'report --against-backtest',
     'export',
     'state verify',
     `state backup ${dir}/b.tar`,
@@ -75,6 +85,12 @@ test('the output of every command matches its schema, beside a daemon and withou
   const { code, stdout } = await daemon.stop()
   expect(code).toBe(0)
   take('run', stdout)
+  expect(await digestLines(config)).toEqual([
+    {
+      strategy: 'buy-weth',
+      line: expect.stringMatching(/^buy-weth: \d+ of \d+ slots? as expected/),
+    },
+  ])
 
   await all([
     'backtest --from 2026-01-01 --to 2026-01-01T02:00 --balance USDC=1000 --market 7',

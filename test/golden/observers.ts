@@ -112,6 +112,7 @@ export async function observed(
       notifier,
       clock: port,
       log,
+      drift: async () => [],
     })
     const daemon = { state, strategies: () => strategies, account: ACCOUNT, tokens: TOKENS }
     digest.begin(daemon, {

@@ -18,7 +18,7 @@ import { type ReadingsInput, stateReadings } from '../../observe/metrics/reading
 import { createMetrics, type Metrics } from '../../observe/metrics.ts'
 import type { Receiver } from '../../observe/notify/channels/channel.ts'
 import { createPing } from '../../observe/notify/channels/ping.ts'
-import { createDigest } from '../../observe/notify/digest/digest.ts'
+import { createDigest, type ReadDrift } from '../../observe/notify/digest/digest.ts'
 import type { DaemonView } from '../../observe/notify/digest/digest-figures.ts'
 import { createNotifier, type Notifier, recordsAfter } from '../../observe/notify/notifier.ts'
 import { openOutboxFile } from '../../observe/notify/outbox-file.ts'
@@ -150,6 +150,7 @@ export type NotifyingParts = {
   readonly mayWrite: () => boolean
   /** Why the daemon is unhealthy; empty while its loop turns. */
   readonly ailments: () => readonly string[]
+  readonly drift: ReadDrift
 }
 
 /**
@@ -165,7 +166,7 @@ async function openNotifying(settings: ConfigSettings, parts: NotifyingParts) {
   const digest =
     notifier &&
     digestSettings &&
-    createDigest({ settings: digestSettings, timezone, notifier, clock, log })
+    createDigest({ settings: digestSettings, timezone, notifier, clock, log, drift: parts.drift })
   const { ailments } = parts
   const ping =
     heartbeat && (await createPing({ settings: heartbeat, stateDir, ailments, clock, log }))

@@ -1,3 +1,5 @@
+import { pathToFileURL } from 'node:url'
+import { openWorkers } from '../../backtest/sweep/workers.ts'
 import type { ConfigSettings } from '../../config/settings/build.ts'
 import { problemOf } from '../../config/yaml/problem.ts'
 import { createWatch } from '../../control/probes.ts'
@@ -10,12 +12,14 @@ import { valueTokenOf } from '../../engine/accounts/portfolio.ts'
 import { describeAll } from '../../journal/describe.ts'
 import type { ReadRecord, Recorded } from '../../journal/events/registry.ts'
 import type { RuntimeEvent } from '../../journal/runtime-event.ts'
+import type { ReadDrift } from '../../observe/notify/digest/digest.ts'
 import type { Observer } from '../../observe/observe.ts'
 import type { Clock, Journal, Key } from '../../ports.ts'
 import type { OpenedJournal } from '../../store/file/journal-file.ts'
 import { createClock } from '../../system/clock.ts'
 import { createScrubber } from '../../system/scrubber.ts'
 import { inSlices } from '../../system/slices.ts'
+import { requiredPart } from '../compose/modules.ts'
 import { type Observing, openLog, openObserving } from '../compose/observing.ts'
 import { openPage, siteOf } from '../compose/page.ts'
 import { openState } from '../compose/state.ts'
@@ -91,6 +95,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
       first,
       mayWrite: () => lock.lostLately() === undefined,
       ailments: () => watch.probes.health().reasons,
+      drift: driftReader(input.options),
     })
     observing.registerStrategies(input.strategies)
     const anchors = await openAnchors(settings, addresses, clock)
@@ -212,6 +217,21 @@ function neverBegan({ file, gasless }: Settings, reasons: readonly string[]): st
     `the time of --for ended before the run started: no node of chain ${gasless.chain} could be read (${reasons.join('; ')}). ` +
     `Start the nodes in chains.${gasless.chain}.rpcUrls of ${file} (for a sandbox's config, the sandbox), or correct them`
   )
+}
+
+/** Reads the drift in a thread of its own, so that no order waits for it. */
+function driftReader(options: RunOptions): ReadDrift {
+  return async (period) => {
+    const program = pathToFileURL(requiredPart('drift-worker.js'))
+    const { answer, close } = openWorkers<typeof period, Awaited<ReturnType<ReadDrift>>>({
+      ...{ program, order: { ...options, json: true }, count: 1 },
+    })
+    try {
+      return await answer(period)
+    } finally {
+      await close()
+    }
+  }
 }
 
 /** Pause between two slices of the journal, so that orders go first. */

@@ -79,6 +79,44 @@ export type BothData = ProfitData['cost']
 export type ProfitData = NonNullable<ReportData['profit']>
 export type PortfolioData = ReportData['portfolio']
 
+const slotEnd = z.strictObject({ outcome: s.text('outcome'), reason: s.text('reason') })
+
+export const drift = done({
+  fromAt: s.time('start of the compared period'),
+  untilAt: s.time('end of the compared period: the last record'),
+  model: s.object('assumptions of the backtest', {
+    source: s.oneOf('`journal`: medians of the fills before the period', ['journal', 'default']),
+    spreadBps: s.number('spread against the feed'),
+    feeBps: s.number('fee of the service'),
+    fillSeconds: s.number('time from the signature to the fill'),
+  }),
+  strategies: s.list('enabled strategies with slots in the period', {
+    strategy: s.text('name of the strategy'),
+    slots: s.count('compared slots'),
+    same: s.count('slots with the expected outcome'),
+    byHand: s.count('slots opened by hand, which are not compared'),
+    otherTerms: s.count('orders of an earlier version of the file'),
+    pairs: s.list('fills of slots that were filled live and in the backtest', {
+      fills: s.count('number of fills'),
+      sold: s.amount('amount sold'),
+      bought: s.amount('amount bought'),
+      expected: s.amount('amount that the backtest bought for the same amount'),
+      vsBacktestBps: s.nullable(
+        'advantage of `bought` over `expected`; null if none was',
+        s.number(),
+      ),
+    }),
+    differences: s.list('slots with another outcome, most frequent first', {
+      live: slotEnd.describe('what happened'),
+      expected: slotEnd.describe('what the backtest did'),
+      slots: s.count('number of slots'),
+      lastSlot: s.text('STRATEGY:EPOCH_SECONDS of the last one'),
+    }),
+  }),
+})
+export type DriftOutput = z.output<typeof drift>
+export type DriftData = Omit<DriftOutput, 'ok' | 'problems'>
+
 export const entry = z.strictObject({
   at: s.time('time of the proof'),
   type: s.oneOf(

@@ -55,7 +55,7 @@ export const OUTPUTS: Readonly<Record<string, Output>> = {
   quote: prints(ahead.quote),
   history: prints(inspect.history),
   why: prints(inspect.why),
-  report: prints(money.report),
+  report: { shapes: { '': money.report, 'with `--against-backtest`': money.drift } },
   export: prints(money.entry, { lines: true, note: LINES }),
   backtest: prints(played.backtestReport),
   'backtest fetch': prints(played.fetchReport),

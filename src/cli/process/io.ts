@@ -52,7 +52,7 @@ export function guarded(stream: NodeJS.WriteStream): NodeJS.WriteStream {
   })
 }
 
-export function lineTo(stream: NodeJS.WriteStream): (line: string) => void {
+export function lineTo(stream: Pick<NodeJS.WriteStream, 'write'>): (line: string) => void {
   return (line) => void stream.write(`${line}\n`)
 }
 

@@ -30,6 +30,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     '',
     '--by month --since 2026-01-01 --timezone Europe/Berlin',
     '--by strategy --csv > report.csv',
+    '--against-backtest --since 7d',
   ],
   export: ['> trades.csv', '--format koinly --since 2026-01-01 > koinly.csv'],
   backtest: [

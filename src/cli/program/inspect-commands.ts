@@ -64,6 +64,10 @@ export function addMoney({ root, io, does }: Program): void {
     .option(...SINCE)
     .option('--timezone <name>', 'time zone of days, weeks and months', 'UTC')
     .option('--csv', 'print CSV for a spreadsheet')
+    .option(
+      '--against-backtest',
+      'play the same days again and show how live slots and fills differ',
+    )
     .action(async (options) => does((await load.report()).report(options, io, Date.now())))
   configured(root.command('export'))
     .description('print every fill, call and cost, one per line, for other programs')

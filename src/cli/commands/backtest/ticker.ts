@@ -5,10 +5,12 @@ const EVERY_MS = 200
 const LINES_EVERY_MS = 10_000
 
 type Options = { readonly json?: boolean | undefined }
+/** A terminal, or anything that takes lines. */
+type Stderr = { readonly stderr: Pick<Io['stderr'], 'write' | 'isTTY'> }
 export type Ticker = ReturnType<typeof tickerTo>
 
 /** Progress lines on stderr for slow work. */
-export function tickerTo({ stderr }: Pick<Io, 'stderr'>, { json }: Options) {
+export function tickerTo({ stderr }: Stderr, { json }: Options) {
   const isTerminal = stderr.isTTY === true && json !== true
   const everyMs = isTerminal ? EVERY_MS : LINES_EVERY_MS
   let shownMs = performance.now()
@@ -29,7 +31,7 @@ export function tickerTo({ stderr }: Pick<Io, 'stderr'>, { json }: Options) {
 }
 
 /** Progress of backtests on stderr. */
-export function progressTo(io: Pick<Io, 'stderr'>, options: Options) {
+export function progressTo(io: Stderr, options: Options) {
   const { show, end } = tickerTo(io, options)
   const beganMs = performance.now()
   let first: number | undefined

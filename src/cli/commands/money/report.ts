@@ -33,6 +33,7 @@ import { columnsOf, EXIT, type ExitCode, type Io, print } from '../../process/io
 import { misused } from '../../process/refusal.ts'
 import { capsIn, describedIn, type Reading, whileReading } from '../../reading.ts'
 import { amountData, amountOrNull, capData, isoOf } from '../../text/amount-data.ts'
+import { reportDrift } from './drift.ts'
 import { csvText, reportLines, reportRows } from './report-text.ts'
 
 export const GROUPINGS = ['day', 'week', 'month', 'strategy', 'token'] as const
@@ -42,6 +43,7 @@ export type ReportOptions = ConfigOptions & {
   readonly since?: number
   readonly timezone: string
   readonly csv?: boolean
+  readonly againstBacktest?: boolean
 }
 
 /** `tranched report`: trades, costs and profit. Reads the journal, and the chain for current prices. */
@@ -49,6 +51,12 @@ export async function report(options: ReportOptions, io: Io, nowMs: number): Pro
   if (!isTimezone(options.timezone)) {
     const message = `--timezone expects an IANA name such as Europe/Berlin, not ${options.timezone}`
     throw misused(message, 'report')
+  }
+  if (options.againstBacktest === true) {
+    const unused = ['by', 'csv'].find((flag) => flag in options)
+    if (unused !== undefined) throw misused(`--${unused} does not fit --against-backtest`, 'report')
+    const period = { fromMs: options.since, untilMs: nowMs }
+    return reportDrift(options, { period, io })
   }
   return whileReading(options, io, async (reading) => {
     const data = await dataOf(reading, options, { io, nowMs })

@@ -64,6 +64,7 @@ async function withState(
       clock,
       mayWrite: () => lock.lostLately() === undefined,
       ailments: () => [],
+      drift: async () => [],
     })
     const confirmed = (lines: readonly string[], question: string): Promise<void> => {
       for (const line of lines) io.stderr.write(`${line}\n`)

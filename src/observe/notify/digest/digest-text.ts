@@ -8,7 +8,7 @@ import { said, type Text } from '../../../journal/wording/text.ts'
 import { localTime, localTimeInZone } from '../../../journal/wording/time.ts'
 import type { Figures, Status, StrategyFigures } from './digest-figures.ts'
 
-type DigestInput = {
+export type DigestInput = {
   readonly title: 'Daily digest' | 'Weekly digest'
   readonly fromSeconds: number
   readonly untilSeconds: number
@@ -17,9 +17,14 @@ type DigestInput = {
   readonly figures: Figures | undefined
   readonly status: Status
   readonly nowMs: number
+  /** How live trading differed from a backtest; empty if not compared. */
+  readonly drift: readonly DriftLine[]
   /** Strategies in the receiver's subscription; undefined for all. */
   readonly strategies: readonly string[] | undefined
 }
+
+/** One strategy's live slots against the same slots in a backtest, in one line that begins with its name. */
+export type DriftLine = { readonly strategy: string; readonly line: string }
 
 const STRATEGIES_MAX = 20
 const LATE_MS = 10 * 60_000
@@ -33,6 +38,7 @@ const SECTIONS: readonly ((input: DigestInput) => readonly string[])[] = [
   openLines,
   fundsLines,
   profitLines,
+  driftLines,
   capLines,
 ]
 
@@ -168,6 +174,13 @@ function profitLines({ status: { profit }, strategies }: DigestInput): readonly 
   return [
     `Profit since the first order: ${briefText(realised, valueToken)} realised, ${now} unrealised; holdings cost ${briefText(cost, valueToken)}`,
   ]
+}
+
+function driftLines({ drift, strategies }: DigestInput): readonly string[] {
+  return bounded(
+    drift.filter(({ strategy }) => hearsOf(strategies, strategy)),
+    ({ line }) => `Against a backtest, ${line}`,
+  )
 }
 
 const WINDOWS = { hour: 'an hour', day: 'a day', week: 'a week', total: 'in total' } as const

@@ -15,7 +15,7 @@ import {
   type Figures,
   noFigures,
 } from './digest-figures.ts'
-import { digestText } from './digest-text.ts'
+import { type DigestInput, type DriftLine, digestText } from './digest-text.ts'
 
 const CHECK_EVERY_MS = 30_000
 /** Delay after a period's end, so that its last records are on disk. */
@@ -39,7 +39,14 @@ type DigestOptions = {
   readonly notifier: Pick<Notifier, 'summarise' | 'endOf' | 'beginPeriod'>
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly log: Log
+  readonly drift: ReadDrift
 }
+
+/** Compares live trading of a period with a backtest. May take minutes; rejects if the files or the journal cannot be read. */
+export type ReadDrift = (period: {
+  readonly fromMs: number
+  readonly untilMs: number
+}) => Promise<readonly DriftLine[]>
 
 /** A period whose digest is due. Epoch seconds; `from` belongs to the previous period. */
 type DuePeriod = { readonly fromSeconds: number; readonly untilSeconds: number }
@@ -49,7 +56,7 @@ type DuePeriod = { readonly fromSeconds: number; readonly untilSeconds: number }
  * get their own digests if they have records.
  */
 export function createDigest(options: DigestOptions) {
-  const { settings, timezone, notifier, clock, log } = options
+  const { settings, timezone, notifier, clock, log, drift: readDrift } = options
   const closed = new AbortController()
   const account = createAccountWatch()
 
@@ -85,11 +92,35 @@ export function createDigest(options: DigestOptions) {
         notifier.beginPeriod(period, untilSeconds)
         continue
       }
-      const nowMs = clock.now()
-      const status = account.status(daemon, nowMs)
-      const input = { title: TITLES[period], ...each, timezone, figures, status, nowMs }
-      const textFor: Summary['textFor'] = (strategies) => digestText({ ...input, strategies })
-      notifier.summarise({ period, untilSeconds, textFor })
+      await send(period, { ...each, figures }, daemon)
+    }
+  }
+
+  async function send(
+    period: OutboxPeriod,
+    read: DuePeriod & Pick<DigestInput, 'figures'>,
+    daemon: DaemonView,
+  ): Promise<void> {
+    const drift = await driftIn(period, read)
+    if (closed.signal.aborted) return
+    const nowMs = clock.now()
+    const status = account.status(daemon, nowMs)
+    const input = { title: TITLES[period], ...read, timezone, status, nowMs, drift }
+    const textFor: Summary['textFor'] = (strategies) => digestText({ ...input, strategies })
+    notifier.summarise({ period, untilSeconds: read.untilSeconds, textFor })
+  }
+
+  /** A day has too few slots to compare. */
+  async function driftIn(
+    period: OutboxPeriod,
+    { fromSeconds, untilSeconds }: DuePeriod,
+  ): Promise<readonly DriftLine[]> {
+    if (period === 'daily') return []
+    try {
+      return await readDrift({ fromMs: fromSeconds * 1_000, untilMs: untilSeconds * 1_000 })
+    } catch (error) {
+      log.warn('live trading could not be compared with a backtest', { err: error })
+      return []
     }
   }
 

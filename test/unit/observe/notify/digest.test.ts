@@ -47,6 +47,8 @@ class DigestRig {
   /** Count of records read by all digests. */
   read = 0
   isBroken = false
+  /** Periods compared with a backtest; undefined if that fails. */
+  compared: { readonly fromMs: number; readonly untilMs: number }[] | undefined = []
   #close: () => void = () => undefined
 
   constructor(startMs: number) {
@@ -78,6 +80,12 @@ class DigestRig {
       },
       clock: this.clock.asPort(owner),
       log: (await captureLog()).log,
+      drift: async (period) => {
+        if (this.compared === undefined) throw new Error('a strategy file has a mistake')
+        this.compared.push(period)
+        const line = 'weekly-eth: 9 of 10 slots as expected'
+        return [{ strategy: 'weekly-eth', line }]
+      },
     })
     const { state } = this
     const read = this.#read.bind(this)
@@ -289,6 +297,23 @@ test('a weekly digest is sent on its day, beside the daily digests', async () =>
     ['Weekly digest: 7 fills', 'From Mon 12 Jan, 08:00 to Mon 19 Jan, 08:00 (Europe/Berlin).'],
   ])
   expect(w.sent).toHaveLength(14 + 2)
+})
+
+test('a weekly digest compares its week with a backtest, which a failure only omits', async () => {
+  const w = new DigestRig(NOON)
+  await w.start({ ...DAILY, weekly: cron('0 8 * * 1') })
+  await w.until(at(12, 8))
+  const line = 'Against a backtest, weekly-eth: 9 of 10 slots as expected'
+  const withLine = (texts: readonly (readonly string[])[]) =>
+    texts.filter((lines) => lines.includes(line)).map(([subject]) => subject)
+  expect(withLine(w.texts())).toEqual([expect.stringMatching(/^Weekly digest/)])
+  expect(withLine(w.texts(['other']))).toEqual([])
+  expect(w.compared).toEqual([{ fromMs: at(5, 7), untilMs: at(12, 7) }])
+  w.compared = undefined
+  await w.until(at(19, 8))
+  const weekly = w.texts().filter(([subject]) => subject?.startsWith('Weekly'))
+  expect(weekly).toHaveLength(2)
+  expect(weekly[1]).not.toContain(line)
 })
 
 test('a receiver for some strategies gets a digest of those only', async () => {

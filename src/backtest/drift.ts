@@ -1,0 +1,320 @@
+import type { Token } from '../domain/money/token.ts'
+import { mulDivDown } from '../domain/money/units.ts'
+import type { Intent } from '../domain/order/intent.ts'
+import { nextSlot } from '../domain/schedule/calendar.ts'
+import type { SlotSeconds } from '../domain/schedule/schedule.ts'
+import { postingOf, type ReadRecord } from '../journal/events/registry.ts'
+import { slotClosed, slotEndOf, slotOpened } from '../journal/events/strategy/slots.ts'
+import { strategyScheduled } from '../journal/events/strategy/strategies.ts'
+import type { Trade } from '../journal/ledger/entry.ts'
+import { Ledger } from '../journal/ledger/ledger.ts'
+import { removeExposure } from '../journal/projections/exposures.ts'
+import type { DaemonState } from '../journal/state/daemon-state.ts'
+import { emptyState, imageOf, restoreState } from '../journal/state/state-image.ts'
+import type { Strategy } from '../strategies/registry.ts'
+import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
+import { type BacktestListener, Play } from './play.ts'
+import type { Filled } from './simulated-broker.ts'
+import type { SimulationInput } from './simulation.ts'
+
+/** How a strategy's live slots differ from the same slots in a backtest. */
+export type StrategyDrift = {
+  readonly strategy: string
+  /** Live slots of the calendar, and those with the expected outcome. */
+  readonly slots: number
+  readonly same: number
+  /** Slots opened by hand, which no backtest has. */
+  readonly byHand: number
+  /** Slots decided under an earlier version of the strategy's file. */
+  readonly otherTerms: number
+  readonly pairs: readonly PairDrift[]
+  /** Most frequent first. */
+  readonly differences: readonly Difference[]
+}
+
+/** Fills of slots that were filled live and in the backtest. Base units. */
+type PairDrift = {
+  readonly sell: Token
+  readonly buy: Token
+  fills: number
+  paid: bigint
+  received: bigint
+  /** What the backtest received for the amount paid live. */
+  expected: bigint
+}
+
+type End = { readonly outcome: string; readonly reason: string }
+
+type Difference = {
+  readonly live: End
+  readonly expected: End
+  slots: number
+  lastSeconds: SlotSeconds
+}
+
+/** Consecutive slots with one end. */
+type Run = End & {
+  readonly firstSeconds: SlotSeconds
+  readonly lastSeconds: SlotSeconds
+  readonly count: number
+}
+
+type Fills = Map<SlotSeconds, Pick<Trade, 'sell' | 'buy' | 'paid' | 'received'>[]>
+
+/** What happened in the period, from the journal's records of it. */
+export class LiveDays {
+  readonly ends = new Map<string, Run[]>()
+  /** First second of strategies that were added during the period. */
+  readonly begins = new Map<string, SlotSeconds>()
+  /** First free amount of each asset, by symbol, base units. */
+  readonly balances = new Map<string, bigint>()
+  readonly #ledger = new Ledger()
+  readonly #isByTerms: (intent: Intent) => boolean
+  readonly #otherTerms = new Map<string, number>()
+
+  /** `isByTerms`: whether today's file decides the intent. */
+  constructor(isByTerms: (intent: Intent) => boolean) {
+    this.#isByTerms = isByTerms
+  }
+
+  add(read: ReadRecord): void {
+    const { event } = read
+    if (read.context !== undefined && postingOf(read) !== undefined) this.#ledger.post(read)
+    if (strategyScheduled.is(event) && !this.begins.has(event.strategy))
+      this.begins.set(event.strategy, event.fromSeconds + 1)
+    if (slotOpened.is(event) || slotClosed.is(event))
+      for (const [symbol, amount] of Object.entries(event.inputs?.available ?? {}))
+        if (!this.balances.has(symbol)) this.balances.set(symbol, amount)
+    if (slotOpened.is(event) && !event.intents.every(this.#isByTerms))
+      this.#otherTerms.set(event.strategy, this.otherTerms(event.strategy) + 1)
+    const end = slotEndOf(event)
+    if (end === undefined) return
+    const { strategy, slotSeconds: firstSeconds, lastSeconds, count = 1, outcome, reason } = end
+    listOf(this.ends, strategy).push({ outcome, reason, firstSeconds, lastSeconds, count })
+  }
+
+  otherTerms(strategy: string): number {
+    return this.#otherTerms.get(strategy) ?? 0
+  }
+
+  fills(): ReadonlyMap<string, Fills> {
+    const fills = new Map<string, Fills>()
+    for (const entry of this.#ledger.entries)
+      if (entry.type === 'trade') addFill(fills, entry.strategy, slotOf(entry.intentId), entry)
+    return fills
+  }
+}
+
+/** The state of a live daemon as a backtest's beginning: no order is open, and no person has stopped anything. */
+export function beginningOf(live: DaemonState): DaemonState {
+  const state = emptyState()
+  restoreState(state, imageOf(live))
+  state.halted = undefined
+  state.failureStreak = 0
+  state.intents.clear()
+  for (const [key, { live: isLive }] of [...state.exposures]) if (isLive) removeExposure(state, key)
+  for (const record of state.strategies.values()) {
+    record.openSlots = []
+    record.paused = undefined
+    record.held = undefined
+    record.failureStreak = 0
+  }
+  return state
+}
+
+/** Plays the period of `live` again and compares each strategy. */
+export async function driftOf(
+  input: SimulationInput,
+  live: LiveDays,
+  progress: (share: number) => boolean,
+): Promise<readonly StrategyDrift[]> {
+  const expected = new Expected()
+  const { fromSeconds, untilSeconds } = input
+  const sampleSeconds = untilSeconds - fromSeconds
+  const played = { listener: expected, sampleSeconds, fastForwards: true, progress }
+  const play = new Play({ ...input, begins: live.begins, ...played })
+  try {
+    await play.run()
+  } finally {
+    play.sim.board.close()
+  }
+  const fills = live.fills()
+  return input.strategies.flatMap((strategy) => {
+    const drift = compared(strategy, { live, fills, expected, state: play.sim.state })
+    return drift === undefined ? [] : [drift]
+  })
+}
+
+/** Collects the outcomes and fills of a backtest. */
+class Expected implements BacktestListener {
+  readonly ends = new Map<string, Run[]>()
+  readonly fills = new Map<string, Fills>()
+
+  skipped(
+    { name }: Strategy,
+    { first, last, count }: Parameters<BacktestListener['skipped']>[1],
+    { reason }: Parameters<BacktestListener['skipped']>[2],
+  ): void {
+    const run = { outcome: 'skipped', reason, firstSeconds: first, lastSeconds: last, count }
+    listOf(this.ends, name).push(run)
+  }
+
+  missed(
+    { name }: Strategy,
+    { firstSeconds, lastSeconds, count = 1 }: Parameters<BacktestListener['missed']>[1],
+  ): void {
+    const end = { outcome: 'missed', reason: 'missed' }
+    listOf(this.ends, name).push({ ...end, firstSeconds, lastSeconds, count })
+  }
+
+  closed({ strategy, slotSeconds, outcome, reason }: Parameters<BacktestListener['closed']>[0]) {
+    const at = { firstSeconds: slotSeconds, lastSeconds: slotSeconds, count: 1 }
+    listOf(this.ends, strategy).push({ outcome, reason, ...at })
+  }
+
+  filled({ intent, paid, received }: Filled): void {
+    const { strategy, slotSeconds, sell, buy } = intent
+    const fill = { sell: sell.token, buy: buy.token, paid, received }
+    addFill(this.fills, strategy, slotSeconds, fill)
+  }
+
+  called(): void {}
+  gas(): void {}
+  paused(): void {}
+  sample(): void {}
+}
+
+type Comparison = {
+  readonly live: LiveDays
+  readonly fills: ReadonlyMap<string, Fills>
+  readonly expected: Expected
+  /** The backtest's state at its end. */
+  readonly state: DaemonState
+}
+
+function compared(
+  strategy: Strategy,
+  { live, fills, expected, state }: Comparison,
+): StrategyDrift | undefined {
+  const { name } = strategy
+  const ends = live.ends.get(name)
+  if (ends === undefined) return undefined
+  const schedule = scheduleOf(state, strategy)
+  const runs = listOf(expected.ends, name).toSorted((a, b) => a.firstSeconds - b.firstSeconds)
+  const pairs = new Map<string, PairDrift>()
+  const differences = new Map<string, Difference>()
+  let [slots, same, byHand] = [0, 0, 0]
+  for (const end of ends) {
+    const { firstSeconds, lastSeconds } = end
+    if (end.count === 1 && nextSlot(schedule, firstSeconds - 1) !== firstSeconds) {
+      byHand += 1
+      continue
+    }
+    for (const { run, count } of within(runs, firstSeconds, lastSeconds)) {
+      slots += count
+      if (run.outcome === end.outcome) same += count
+      else addDifference(differences, { live: end, expected: run, slots: count, lastSeconds })
+    }
+    const own = fills.get(name)?.get(firstSeconds) ?? []
+    addPairs(pairs, own, expected.fills.get(name)?.get(firstSeconds) ?? [])
+  }
+  return {
+    strategy: name,
+    slots,
+    same,
+    byHand,
+    otherTerms: live.otherTerms(name),
+    pairs: [...pairs.values()],
+    differences: [...differences.values()].toSorted((a, b) => b.slots - a.slots),
+  }
+}
+
+/** The parts of runs between two slots, both inclusive; a long run's part is counted as if its slots were evenly spread. */
+function within(
+  runs: readonly Run[],
+  firstSeconds: SlotSeconds,
+  lastSeconds: SlotSeconds,
+): readonly { readonly run: Run; readonly count: number }[] {
+  const parts: { run: Run; count: number }[] = []
+  let [low, high] = [0, runs.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((runs[middle]?.lastSeconds ?? 0) < firstSeconds) low = middle + 1
+    else high = middle
+  }
+  for (const run of runs.slice(low)) {
+    if (run.firstSeconds > lastSeconds) break
+    const overlap =
+      Math.min(run.lastSeconds, lastSeconds) - Math.max(run.firstSeconds, firstSeconds)
+    const length = run.lastSeconds - run.firstSeconds
+    const share = length === 0 ? 1 : overlap / length
+    parts.push({ run, count: Math.max(1, Math.round(run.count * share)) })
+  }
+  return parts
+}
+
+function addDifference(differences: Map<string, Difference>, found: Difference): void {
+  const { live, expected, slots, lastSeconds } = found
+  const key = `${live.outcome} ${live.reason} ${expected.outcome} ${expected.reason}`
+  const known = differences.get(key)
+  if (known === undefined) {
+    differences.set(key, { live: endOf(live), expected: endOf(expected), slots, lastSeconds })
+    return
+  }
+  known.slots += slots
+  known.lastSeconds = Math.max(known.lastSeconds, lastSeconds)
+}
+
+function endOf({ outcome, reason }: End): End {
+  return { outcome, reason }
+}
+
+type FillAmounts = Pick<Trade, 'sell' | 'buy' | 'paid' | 'received'>
+
+function addPairs(
+  pairs: Map<string, PairDrift>,
+  own: readonly FillAmounts[],
+  played: readonly FillAmounts[],
+): void {
+  for (const { sell, buy, paid, received } of own) {
+    const twin = played.find((each) => {
+      return each.sell.address === sell.address && each.buy.address === buy.address
+    })
+    if (twin === undefined || twin.paid === 0n) continue
+    const key = `${sell.address} ${buy.address}`
+    const sum = pairs.get(key) ?? { sell, buy, fills: 0, paid: 0n, received: 0n, expected: 0n }
+    pairs.set(key, sum)
+    sum.fills += 1
+    sum.paid += paid
+    sum.received += received
+    sum.expected += mulDivDown(paid, twin.received, twin.paid)
+  }
+}
+
+/** Basis points that live fills received more than expected, rounded; undefined if nothing was expected. */
+export function driftBps({ received, expected }: Pick<PairDrift, 'received' | 'expected'>) {
+  if (expected === 0n) return undefined
+  return Math.round(Number(((received - expected) * 1_000_000n) / expected) / 100)
+}
+
+function addFill(
+  fills: Map<string, Fills>,
+  strategy: string,
+  slotSeconds: SlotSeconds,
+  fill: FillAmounts,
+): void {
+  const own = fills.get(strategy) ?? new Map()
+  fills.set(strategy, own)
+  listOf(own, slotSeconds).push(fill)
+}
+
+/** `<strategy>:<slot>:<leg>`, and a strategy's name has no colon. */
+function slotOf(intentId: Trade['intentId']): SlotSeconds {
+  return Number(intentId.split(':')[1])
+}
+
+function listOf<Key, Item>(lists: Map<Key, Item[]>, key: Key): Item[] {
+  const list = lists.get(key) ?? []
+  lists.set(key, list)
+  return list
+}
