@@ -62,12 +62,24 @@ export function looseFiles(
   return [...search.found.values()]
 }
 
-/** Keys, keystores and passwords that a config names. */
-export function secretFiles({ wallets }: Pick<Settings, 'wallets'>): readonly string[] {
-  return [...wallets.values()].flatMap((source) => {
+/** Keys, keystores, passwords and tokens that a config names. */
+export function secretFiles({
+  wallets,
+  http,
+}: Pick<Settings, 'wallets' | 'http'>): readonly string[] {
+  const keys = [...wallets.values()].flatMap((source) => {
     if (source.type === 'keystore') return [source.keystore, source.passwordFile]
     return source.type === 'privateKeyFile' ? [source.file] : []
   })
+  return [...keys, ...tokenFiles(http).map(({ file }) => file)]
+}
+
+/** Files with tokens for the page, and their keys in the config. */
+export function tokenFiles({ control, viewTokenFile }: Settings['http']) {
+  return [
+    { key: 'view', path: ['http', 'viewTokenFile'], file: viewTokenFile },
+    { key: 'control', path: ['http', 'control', 'tokenFile'], file: control?.tokenFile },
+  ].flatMap(({ file, ...rest }) => (file === undefined ? [] : [{ file, ...rest }]))
 }
 
 /** Files and directories that no output may replace: the config and its keys, anchors and state. */

@@ -128,6 +128,10 @@ type HttpSettings = {
   /** Additional host names that the page accepts. */
   readonly hosts: readonly string[]
   readonly page: boolean
+  /** Token file of those who may pause, halt and resume on the page; undefined permits nobody. */
+  readonly control: { readonly tokenFile: string } | undefined
+  /** Token file of those who may look; undefined permits everyone who reaches the port. */
+  readonly viewTokenFile: string | undefined
 }
 
 /** Trading settings from a validated config file. Paths are absolute. */

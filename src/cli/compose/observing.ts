@@ -3,8 +3,8 @@ import { notifySecrets, receiversOf } from '../../config/settings/notify.ts'
 import {
   createHttpServer,
   type HttpServer,
+  type HttpServerOptions,
   type Probe,
-  type Site,
 } from '../../control/http/http-server.ts'
 import { createServiceManager, type ServiceManager } from '../../control/service-manager.ts'
 import { tokenSecrets } from '../../control/telegram/wire.ts'
@@ -92,10 +92,13 @@ export async function openObserving(
       const stateBytes = watchSize(settings.stateDir, now)
       metrics.add(...stateReadings({ ...watched, tokens, stateBytes, feedUpdated, now }))
     },
-    /** Serves metrics, probes and the optional page. */
-    serve(probes: Probes, site: Site | undefined): Promise<HttpServer> {
+    /** Serves metrics, probes, and the optional page with its commands. */
+    serve(
+      probes: Probes,
+      parts: Pick<HttpServerOptions, 'site' | 'control' | 'tokens'>,
+    ): Promise<HttpServer> {
       const { host, port, hosts } = settings.http
-      return createHttpServer({ host, port, hosts, metrics, ...probes, site })
+      return createHttpServer({ host, port, hosts, metrics, ...probes, ...parts })
     },
     manage(probes: Probes, { env, pid }: Pick<Io, 'env' | 'pid'>): ServiceManager {
       const warn = (message: string): void => log.warn(message, { event: 'service-manager' })

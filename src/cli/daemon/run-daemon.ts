@@ -2,6 +2,7 @@ import { pathToFileURL } from 'node:url'
 import { openWorkers } from '../../backtest/sweep/workers.ts'
 import type { ConfigSettings } from '../../config/settings/build.ts'
 import { problemOf } from '../../config/yaml/problem.ts'
+import { createPageControl } from '../../control/http/page-control.ts'
 import { createWatch } from '../../control/probes.ts'
 import type { ServiceManager } from '../../control/service-manager.ts'
 import { messageOf, OperatorError, StateLockedError } from '../../domain/errors.ts'
@@ -21,8 +22,8 @@ import { createScrubber } from '../../system/scrubber.ts'
 import { inSlices } from '../../system/slices.ts'
 import { requiredPart } from '../compose/modules.ts'
 import { type Observing, openLog, openObserving } from '../compose/observing.ts'
-import { openPage, siteOf } from '../compose/page.ts'
-import { openState } from '../compose/state.ts'
+import { openPage, readTokens, siteOf } from '../compose/page.ts'
+import { giveHalt, openState } from '../compose/state.ts'
 import { claimWallets, openAnchors, readWallets } from '../compose/wallets.ts'
 import type { RunData } from '../json/operate-outputs.ts'
 import type { FailureData } from '../json/shapes.ts'
@@ -55,6 +56,10 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   const wallets = orRefuse(await readWallets(settings, { scrubber, io }))
   const { trader, operator, addresses } = wallets
   requireSeparate(settings, trader, operator)
+  const read = await readTokens(settings)
+  if (!read.ok) throw refusalOf(read.problems)
+  const { tokens } = read
+  for (const token of Object.values(tokens)) if (token !== undefined) scrubber.add(token)
   const claim = await claimWallets(settings, addresses, { io, lock, command: 'run' })
   const clock = createClock()
   let opened: OpenedJournal | undefined
@@ -72,6 +77,8 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
   const unwatch = lock.watch((why) => stopFor(new StateLockedError(why), why))
   try {
     const watch = createWatch(clock, () => performance.now())
+    const haltByFile = (text: string): string | undefined =>
+      giveHalt(settings.stateDir, { text, mayMake: false }).fault
     const page = openPage(settings, { strategies: input.strategies, clock, log, scrubber })
     const observe = (event: RuntimeEvent): void => observing?.observe(event)
     const keeper = openBookkeeping(settings, { clock, log, observe })
@@ -123,7 +130,12 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     })
     manager = observing.manage(watch.probes, io)
     shutdown.signal.addEventListener('abort', manager.stopping, { once: true })
-    const server = await observing.serve(watch.probes, await siteOf(page))
+    const control =
+      tokens.control === undefined
+        ? undefined
+        : createPageControl({ clock, observe: observing.observe, haltByFile })
+    const site = await siteOf(page)
+    const server = await observing.serve(watch.probes, { site, control, tokens })
     try {
       ended = await trade({
         ...input,
@@ -138,6 +150,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
         server,
         watch,
         page,
+        pageControl: control,
         manager,
       })
     } finally {

@@ -1,6 +1,7 @@
 import { relative, resolve } from 'node:path'
 import { openHaltFile } from '../../control/halt-file.ts'
 import type { HttpServer } from '../../control/http/http-server.ts'
+import type { PageControl } from '../../control/http/page-control.ts'
 import type { createWatch } from '../../control/probes.ts'
 import type { ServiceManager } from '../../control/service-manager.ts'
 import { OperatorError } from '../../domain/errors.ts'
@@ -74,6 +75,7 @@ type Trading = LockedRun & {
   readonly watch: ReturnType<typeof createWatch>
   readonly manager: ServiceManager
   readonly page: ReturnType<typeof openPage>
+  readonly pageControl: PageControl | undefined
 }
 
 /** `drained`: all orders were followed to their end. Otherwise the time ended before the run could begin. */
@@ -138,6 +140,7 @@ export async function trade(input: Trading): Promise<Ended> {
           nextSlotOf: agenda.nextSlotOf,
           gasTank: input.watch.gasTank(),
         })
+        input.pageControl?.begin({ control, stops: snapshot })
         const taken: ReloadInput['taken'] = (files) => input.page?.take(files)
         handlers = handleRequests(
           { ...input, log, observe, registerStrategies, taken, snapshot },
@@ -213,6 +216,8 @@ function announce(input: Trading, agenda: Agenda): void {
   )
   log.info(`metrics at ${servedAt}/metrics`)
   if (settings.http.page) log.info(`page at ${servedAt}/`)
+  if (input.pageControl !== undefined)
+    log.info('the page may pause, halt and resume, with its token', { event: 'page-control' })
   for (const strategy of strategies) {
     const what = kindOf(strategy).describe(strategy)
     const next = strategy.enabled ? nextText(agenda.nextSlotOf(strategy.name), nowMs) : 'disabled'

@@ -51,7 +51,7 @@ export function buildSettings(
     journal: { archive: archive && absolute(archive), keepFiles },
     anchors: anchorsOf(input, { file: resolve(file), stateDir, wallets, absolute, report }),
     strategiesDir: absolute(input.strategiesDir),
-    http: input.http,
+    http: buildHttp(input, absolute),
     log: input.log,
     wallets,
     chains: mapOf(input.chains, (chain, name) => ({
@@ -124,6 +124,17 @@ function checkPins(input: SettingsInput, settings: Settings, report: Report): vo
           message: 'no contract of this config has this address on this chain',
           expected: 'the address of a token, feed, spender, target or other contract of the config',
         })
+}
+
+function buildHttp(
+  { http: { control, viewTokenFile, ...http } }: SettingsInput,
+  absolute: (path: string) => string,
+): Settings['http'] {
+  return {
+    ...http,
+    control: control && { tokenFile: absolute(control.tokenFile) },
+    viewTokenFile: viewTokenFile && absolute(viewTokenFile),
+  }
 }
 
 function withAbsolutePaths(wallet: WalletSource, absolute: (path: string) => string): WalletSource {

@@ -224,7 +224,7 @@ export const settingsSchema = section({
   http: section({
     host: textLike(/^[A-Za-z0-9.:_-]{1,253}$/, 'a host name or address')
       .prefault('127.0.0.1')
-      .describe('Listen address; there is no login, so keep it on this machine'),
+      .describe('Listen address; on a network, set viewTokenFile and use a proxy with TLS'),
     port: integer({ min: 0, max: 65_535 })
       .prefault('9464')
       .describe('Listen port; 0 picks a free one'),
@@ -235,9 +235,17 @@ export const settingsSchema = section({
       .prefault([])
       .describe('Additional host names of the page, such as behind a proxy'),
     page: flag.prefault('true').describe('Serve the page at /'),
+    control: section({
+      tokenFile: filePath().describe('File with the token that pausing, halting and resuming need'),
+    })
+      .optional()
+      .describe('Commands from the page; off by default'),
+    viewTokenFile: filePath()
+      .optional()
+      .describe('File with the token that the page and /metrics need; by default, none'),
   })
     .prefault({})
-    .describe('Metrics, health and a read-only page'),
+    .describe('Metrics, health and the page'),
   log: section({
     level: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
       .prefault('info')

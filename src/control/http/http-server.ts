@@ -2,9 +2,18 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { OperatorError } from '../../domain/errors.ts'
+import { createAccess, type Tokens } from './access.ts'
 import { type EventSource, EventStreams, type EventStreamsOptions } from './event-streams.ts'
+import type { PageControl } from './page-control.ts'
 import { headersOf, json, type Reply } from './replies.ts'
-import { createHostCheck, refusalOf, revisionIn, targetOf } from './requests.ts'
+import {
+  bodyOf,
+  CONTROL_PATH,
+  createHostCheck,
+  refusalOf,
+  revisionIn,
+  targetOf,
+} from './requests.ts'
 
 const REQUEST_TIMEOUT_MS = 3_000
 const CONNECTIONS_MAX = 64
@@ -38,6 +47,9 @@ export type HttpServerOptions = {
   /** True once the state is loaded, the lock is held and every service is reachable. */
   readonly ready: () => Probe
   readonly site?: Site | undefined
+  /** Takes the page's commands; undefined if the config allows none. */
+  readonly control?: Pick<PageControl, 'answer'> | undefined
+  readonly tokens?: Tokens | undefined
   readonly eventStreams?: EventStreamsOptions
 }
 
@@ -49,28 +61,32 @@ export class PortInUseError extends OperatorError {
 }
 
 /**
- * Serves `/metrics`, `/healthz`, `/readyz` and the optional page, read-only. If it cannot listen, rejects with a message
- * that names the port and the remedy.
+ * Serves `/metrics`, `/healthz`, `/readyz`, and optionally the page and its commands. If it cannot listen, rejects with a
+ * message that names the port and the remedy.
  */
 export async function createHttpServer(options: HttpServerOptions) {
-  const { site, metrics } = options
+  const { site, metrics, control, tokens = NO_TOKENS } = options
+  const access = createAccess(tokens, Date.now)
   const streams = site && new EventStreams(site.events, options.eventStreams)
   const check = createHostCheck(options.host, options.hosts ?? [])
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const target = targetOf(request)
-    const { path, query, isOfSite } = target
-    const refusal = refusalOf(request, target, check)
+    const { path, query, isOfSite, isData } = target
+    const to = path === CONTROL_PATH ? 'control' : 'look'
+    const refusal =
+      (path === CONTROL_PATH && control === undefined ? nothingHere(site) : undefined) ??
+      refusalOf(request, target, check) ??
+      (isData ? access.refusal(to, request.headers.authorization) : undefined)
     if (refusal === undefined && streams !== undefined && path === '/events') {
       letStay(request.socket)
       response.setHeaders(new Map(Object.entries(headersOf(isOfSite))))
       return streams.open(request, response, revisionIn(request, query))
     }
-    const reply = refusal ?? (await replyTo(path, query).catch(() => BROKEN))
-    // Bodies are never read, and a connection idle until the next scrape would displace others. Keep-alive would save 0.14
+    const reply = refusal ?? (await replyTo(request, path, query).catch(() => BROKEN))
+    // Bodies are mostly not read, and a connection idle until the next scrape would displace others. Keep-alive would save 0.14
     // ms per answer (0.07 instead of 0.21), and a page requests eight.
     response.setHeader('connection', 'close')
-    if (reply.status === 405) response.setHeader('allow', 'GET, HEAD')
     response.writeHead(reply.status, {
       'content-type': reply.contentType,
       'content-length': Buffer.byteLength(reply.body),
@@ -80,8 +96,17 @@ export async function createHttpServer(options: HttpServerOptions) {
     response.end(reply.body)
   }
 
-  async function replyTo(path: string, query: URLSearchParams): Promise<Reply> {
+  async function replyTo(
+    request: IncomingMessage,
+    path: string,
+    query: URLSearchParams,
+  ): Promise<Reply> {
     switch (path) {
+      case CONTROL_PATH: {
+        const body = await bodyOf(request)
+        if (body === undefined) return json(413, { error: 'the command is too long' })
+        return (await control?.answer(body)) ?? nothingHere(site)
+      }
       case '/metrics':
         return { status: 200, contentType: metrics.contentType, body: await metrics.render() }
       case '/healthz':
@@ -120,6 +145,8 @@ export async function createHttpServer(options: HttpServerOptions) {
     },
   }
 }
+
+const NO_TOKENS: Tokens = { view: undefined, control: undefined }
 
 function nothingHere(site: Site | undefined): Reply {
   const page = site === undefined ? '' : '/, '

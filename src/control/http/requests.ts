@@ -5,35 +5,66 @@ import { json, plain, type Reply } from './replies.ts'
 /** Paths for scrapers and supervisors. */
 const MACHINE_PATHS: ReadonlySet<string> = new Set(['/metrics', '/healthz', '/readyz'])
 
+/** Takes commands, by POST. */
+export const CONTROL_PATH = '/api/control'
+/** Longest body, bytes. */
+const BODY_MAX = 1_024
+
 type RequestTarget = {
   readonly path: string
   readonly query: URLSearchParams
   /** True for the page and its data, false for metrics and probes. */
   readonly isOfSite: boolean
+  /** True for data of the page and metrics, which a token may protect. */
+  readonly isData: boolean
 }
 
 export function targetOf({ url = '/' }: IncomingMessage): RequestTarget {
   const at = url.indexOf('?')
   const path = at < 0 ? url : url.slice(0, at)
   const query = new URLSearchParams(at < 0 ? '' : url.slice(at + 1))
-  return { path, query, isOfSite: !MACHINE_PATHS.has(path) }
+  const isData = path.startsWith('/api/') || path === '/events' || path === '/metrics'
+  return { path, query, isOfSite: !MACHINE_PATHS.has(path), isData }
 }
 
 /** Why a request is refused before its path is served; undefined if it is not. */
 export function refusalOf(
   { method, headers }: IncomingMessage,
-  { path, isOfSite }: RequestTarget,
+  { path, isOfSite, isData }: RequestTarget,
   check: ReturnType<typeof createHostCheck>,
 ): Reply | undefined {
-  if (method !== 'GET' && method !== 'HEAD') return json(405, { error: 'only GET is served here' })
+  const allowed = path === CONTROL_PATH ? ['POST'] : ['GET', 'HEAD']
+  if (!allowed.includes(method ?? ''))
+    return {
+      ...json(405, { error: `only ${allowed[0]} is served here` }),
+      headers: { allow: allowed.join(', ') },
+    }
   // Scrapers reach a network port under host names of their own; on loopback there are none.
   const isChecked = isOfSite || (check.isLoopback && headers.host !== undefined)
   if (isChecked && !check.isOurs(headers.host)) return plain(421, strangeHostText(headers.host))
-  const isData = path.startsWith('/api/') || path === '/events'
-  const from = headers['sec-fetch-site']
-  if (isData && from !== undefined && from !== 'same-origin' && from !== 'none')
+  const { origin, 'sec-fetch-site': from } = headers
+  // A typed address comes from no site; commands come from the page alone, or from no browser.
+  const isElsewhere = from !== undefined && from !== 'same-origin' && from !== 'none'
+  const isForeign = path === CONTROL_PATH && origin !== undefined && hostOf(origin) !== headers.host
+  if (isOfSite && isData && (isElsewhere || isForeign))
     return json(403, { error: 'this is only for the page itself' })
   return undefined
+}
+
+function hostOf(origin: string): string | undefined {
+  return URL.canParse(origin) ? new URL(origin).host : undefined
+}
+
+/** A request's body; undefined above `BODY_MAX`. Rejects if the client disconnects. */
+export async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > BODY_MAX) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }
 
 /** The client's last revision: from the browser's reconnect header, or the query of its first request. */

@@ -7,7 +7,7 @@ import type { ModuleFault, ModuleStarted, ModuleStrategy } from '../../domain/mo
 import type { Settings } from '../../domain/settings.ts'
 import { asksModule, type Strategy } from '../registry.ts'
 
-type SecretPlaces = Pick<Settings, 'wallets' | 'stateDir'>
+type SecretPlaces = Pick<Settings, 'wallets' | 'http' | 'stateDir'>
 
 /**
  * Starts the strategies' modules and returns their problems. A module may read its folder, so no key or state may be there.

@@ -132,6 +132,8 @@ export type Overview = {
   readonly startedAtMs: number
   readonly ready: { readonly ok: boolean; readonly reasons: readonly string[] }
   readonly halted: Stopped | null
+  /** Whether commands are accepted, with their token. */
+  readonly control: boolean
   readonly stale: { readonly files: number; readonly detail: string } | null
   readonly wallets: readonly {
     readonly name: string
@@ -190,7 +192,7 @@ export type Change = {
 }
 
 /**
- * Served paths, all by GET:
+ * Served paths, all but the last by GET:
  *
  * - `/`, `/page.js`, `/page.css`: the page
  * - `/api/overview`: Overview
@@ -202,7 +204,10 @@ export type Change = {
  *   event comes at once, with the changes since that overview's revision (all rows, if the revision is another process's);
  *   without `since` it has no rows. Its id is its revision, so that a broken connection resumes there
  *
- * Errors are `{ "error": "..." }`: 400 for an invalid query, 503 for too many requests at once.
+ * - `/api/control`, by POST with a token: a command; see `control/http/page-control.ts`
+ *
+ * Errors are `{ "error": "..." }`: 400 for an invalid query, 401 without the token that the config asks for, 503 for too many
+ * requests at once.
  */
 export type PageRoute =
   | '/api/overview'
@@ -210,4 +215,5 @@ export type PageRoute =
   | '/api/fills'
   | '/api/holdings'
   | '/api/why'
+  | '/api/control'
   | '/events'

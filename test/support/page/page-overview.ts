@@ -19,6 +19,7 @@ export function emptyOverview(nowMs: number): Overview {
       reasons: ['the swap service has not answered yet', 'the chain has not been compared yet'],
     },
     halted: null,
+    control: false,
     stale: null,
     wallets: [{ name: 'trader', address: TRADER, explorerUrl: null }],
     valueToken: null,

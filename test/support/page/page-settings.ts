@@ -10,7 +10,14 @@ export function pageSettings(stateDir: string, changes: Partial<Settings> = {}):
     mode: 'live',
     stateDir,
     journal: { archive: undefined, keepFiles: 64 },
-    http: { host: '127.0.0.1', port: 0, hosts: [], page: true },
+    http: {
+      host: '127.0.0.1',
+      port: 0,
+      hosts: [],
+      page: true,
+      control: undefined,
+      viewTokenFile: undefined,
+    },
     chains: new Map([
       ['base', { ...chain, name: 'base', chainId: 8453, explorer: 'https://explorer.example/' }],
       ['sepolia', { ...chain, name: 'sepolia', chainId: 11_155_111, explorer: undefined }],

@@ -6,6 +6,7 @@ import type { WalletSource } from '../../../src/domain/settings.ts'
 import { loadModules } from '../../../src/strategies/files/load-modules.ts'
 import { loadStrategies } from '../../../src/strategies/files/load-strategies.ts'
 import { A_VIEW, moduleHost } from '../../support/modules.ts'
+import { pageSettings } from '../../support/page/page-settings.ts'
 import {
   brief,
   CONFIG,
@@ -155,14 +156,19 @@ describe('the module of a custom strategy', () => {
       Object.entries(source).map(([name, at]) => [name, name === 'type' ? at : join(dir, at)]),
     ) as WalletSource
     const { strategies } = await startBoth()
-    const secrets = { wallets: new Map([['trader', placed]]), stateDir: join(dir, 'data') }
+    const { http } = pageSettings(dir)
+    const secrets = {
+      wallets: new Map([['trader', placed]]),
+      http,
+      stateDir: join(dir, 'data'),
+    }
     const problems = await loadModules(strategies, secrets, neverStarted)
     expect(problems.map(brief)).toEqual([
       expect.stringMatching(
         /^4:9 module: its folder holds .*, which no module may be able to read/,
       ),
     ])
-    const state = { wallets: new Map(), stateDir: join(dir, 'modules') }
+    const state = { wallets: new Map(), http, stateDir: join(dir, 'modules') }
     expect(await loadModules(strategies, state, neverStarted)).toHaveLength(1)
   })
 

@@ -9,6 +9,7 @@ import type { JournalKey } from '../../../signing/keys/journal-key.ts'
 import type { Strategy } from '../../../strategies/registry.ts'
 import type { Scrubber } from '../../../system/scrubber.ts'
 import { withModules } from '../../compose/modules.ts'
+import { readTokens } from '../../compose/page.ts'
 import { readKey } from '../../compose/wallets.ts'
 import { type ConfigOptions, loadForReading, startModules } from '../../load-files.ts'
 import type { Io } from '../../process/io.ts'
@@ -123,7 +124,7 @@ export type KeysRead = {
   readonly journalKey: JournalKey | undefined
 }
 
-/** Opens both wallets' keys from the config. Never asks a person for a password. */
+/** Opens both wallets' keys from the config, and reads the page's tokens. Never asks a person for a password. */
 export async function inspectKeys(
   settings: Settings,
   { scrubber, io }: { readonly scrubber: Scrubber; readonly io: Io },
@@ -142,8 +143,10 @@ export async function inspectKeys(
   }
   const trader = await open(gasless.wallet)
   const operator = aggregator && (await open(aggregator.wallet))
+  const tokens = await readTokens(settings)
+  const wrong = tokens.ok ? [] : tokens.problems
   return {
-    checks: checkKeys(input),
+    checks: [...checkKeys(input), ...wrong.flatMap((each) => ofProblem('key', 'fault', each))],
     trader: trader?.key,
     operator: operator?.key,
     journalKey: trader?.journalKey,

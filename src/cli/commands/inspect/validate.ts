@@ -11,6 +11,7 @@ import type { DaemonState } from '../../../journal/state/daemon-state.ts'
 import { SANDBOX_TEMPLATE } from '../../../sandbox/template.ts'
 import { isBounded } from '../../../strategies/decision/plausibility.ts'
 import { withModules } from '../../compose/modules.ts'
+import { readTokens } from '../../compose/page.ts'
 import { stateAtHand } from '../../compose/state.ts'
 import { keyProblems } from '../../compose/wallets.ts'
 import type { ValidateData } from '../../json/inspect-outputs.ts'
@@ -105,7 +106,10 @@ async function stateIn(stateDir: string): Promise<DaemonState | undefined> {
 
 async function wrongKeys(options: ConfigOptions, io: Io): Promise<readonly Problem[]> {
   const found = settingsForReading(options, io)
-  return found.ok && found.settings.mode !== 'sandbox' ? keyProblems(found.settings, io) : []
+  if (!found.ok) return []
+  const tokens = await readTokens(found.settings)
+  const keys = found.settings.mode === 'sandbox' ? [] : await keyProblems(found.settings, io)
+  return tokens.ok ? keys : [...keys, ...tokens.problems]
 }
 
 function unheardOf({ settings, strategies }: Sound): readonly Problem[] {

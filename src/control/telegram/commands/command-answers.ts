@@ -2,17 +2,8 @@ import { durationText } from '../../../domain/text/duration.ts'
 import type { Controlled } from '../../../engine/daemon-control.ts'
 import type { DaemonState, Pause } from '../../../journal/state/daemon-state.ts'
 import { instantText } from '../../../observe/wording.ts'
-import {
-  firstOf,
-  haltedText,
-  orderLines,
-  type StatusSnapshot,
-  shortened,
-  sinceText,
-} from './status-text.ts'
-
-/** How long a question stays open. */
-export const QUESTION_MS = 60_000
+import { type Lifting, QUESTION_MS } from '../../stops.ts'
+import { firstOf, haltedText, orderLines, shortened, sinceText } from './status-text.ts'
 
 const NAMES_SHOWN = 8
 const HELP = [
@@ -62,32 +53,6 @@ export function haltedNowText(
 
 export function resumedText({ changed }: Done): string {
   return changed.length === 0 ? 'Nothing was stopped any more.' : `Resumed ${listed(changed)}.`
-}
-
-/** Halts and pauses that `/resume` would end. `file` is the text of the file HALT. */
-export type Lifting = ReturnType<typeof liftingOf>
-
-export function liftingOf(
-  { state, haltFile }: Pick<StatusSnapshot, 'state' | 'haltFile'>,
-  strategy: string | undefined,
-) {
-  const paused = [...state.strategies].flatMap(([name, record]) =>
-    record.paused !== undefined && (strategy ?? name) === name
-      ? [[name, record.paused] as const]
-      : [],
-  )
-  const isAll = strategy === undefined
-  const halted = isAll ? state.halted : undefined
-  const file = isAll ? haltFile : undefined
-  const isNothing = halted === undefined && file === undefined && paused.length === 0
-  return { halted, file, paused, isNothing }
-}
-
-/** Equal for the same halt and the same pauses. */
-export function liftingKey({ halted, file, paused }: Lifting): string {
-  const keyOf = (pause: Pause): string => `${pause.atMs} ${pause.cause} ${pause.detail}`
-  const pauses = paused.map(([name, pause]) => `${name} ${keyOf(pause)}`)
-  return JSON.stringify([halted && keyOf(halted), file, ...pauses])
 }
 
 /** `isHaltedBeyond`: a halt continues after the pauses end. */

@@ -1,17 +1,10 @@
 import { assertNever, messageOf } from '../../../domain/errors.ts'
+import { doneWithin } from '../../stops.ts'
 import type { Hearing } from '../updates.ts'
 import type { Incoming, Speaker } from '../wire.ts'
 import { haltedNowText, helpText, pausedText, staleText } from './command-answers.ts'
 import { type RemoteCommand, readCommand } from './commands.ts'
-import {
-  byOf,
-  doneWithin,
-  type From,
-  type HandlerInput,
-  namesOf,
-  type Take,
-  Voice,
-} from './reply.ts'
+import { byOf, type From, type HandlerInput, namesOf, type Take, Voice } from './reply.ts'
 import { Resumption } from './resumption.ts'
 import { statusText, whyText } from './status-text.ts'
 

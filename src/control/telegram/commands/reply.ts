@@ -1,8 +1,6 @@
-import { messageOf } from '../../../domain/errors.ts'
 import type { RemoteOutcome } from '../../../domain/remote.ts'
 import type { TelegramControl } from '../../../domain/settings.ts'
 import type { DaemonControl } from '../../../engine/daemon.ts'
-import type { Controlled } from '../../../engine/daemon-control.ts'
 import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
 import type { Clock } from '../../../ports.ts'
 import type { Why } from '../../../ui/page/model.ts'
@@ -71,22 +69,4 @@ export function byOf({ user }: From): string {
 /** Changed strategies, at most three by name. */
 export function namesOf(changed: readonly string[]): string {
   return changed.length === 0 ? 'nothing: it was so already' : listed(changed, 3)
-}
-
-/** Bounds the wait for a slow disk, because another halt may come meanwhile. */
-const DONE_MS_MAX = 10_000
-
-/** The result of a command. Never rejects. `late`: the disk has not confirmed it yet, and may do so later. */
-export async function doneWithin(command: Promise<Controlled>, clock: Pick<Clock, 'sleep'>) {
-  const done = new AbortController()
-  const detail = `the disk has not confirmed it within ${DONE_MS_MAX / 1_000} s`
-  const late = clock
-    .sleep(DONE_MS_MAX, done.signal)
-    .then(() => ({ ok: false, detail, late: true }) as const)
-  const failed = (error: unknown): Controlled => ({ ok: false, detail: messageOf(error) })
-  try {
-    return await Promise.race([command.catch(failed), late])
-  } finally {
-    done.abort()
-  }
 }

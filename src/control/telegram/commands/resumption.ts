@@ -1,30 +1,14 @@
 import {
-  evidenceText,
+  doneWithin,
+  isAnswer,
   type Lifting,
   liftingKey,
   liftingOf,
-  nothingToResumeText,
   QUESTION_MS,
-  questionText,
-  resumedText,
-} from './command-answers.ts'
-import {
-  byOf,
-  doneWithin,
-  type From,
-  type HandlerInput,
-  namesOf,
-  type Take,
-  type Voice,
-} from './reply.ts'
-
-type Pending = {
-  readonly strategy: string | undefined
-  /** Halts and pauses at the time of the question: a confirmation covers nothing else. */
-  readonly lifts: string
-  readonly code: string
-  readonly untilMs: number
-}
+  type Question,
+} from '../../stops.ts'
+import { evidenceText, nothingToResumeText, questionText, resumedText } from './command-answers.ts'
+import { byOf, type From, type HandlerInput, namesOf, type Take, type Voice } from './reply.ts'
 
 type Confirmed = { readonly isDone: boolean; readonly said: string }
 
@@ -33,7 +17,7 @@ export class Resumption {
   readonly #input: Pick<HandlerInput, 'settings' | 'control' | 'snapshot' | 'code' | 'clock'>
   readonly #voice: Voice
   /** One question per person, in memory only: a restart voids it, so a confirmation handled twice finds none. */
-  readonly #pending = new Map<number, Pending>()
+  readonly #pending = new Map<number, Question>()
 
   constructor(input: HandlerInput, voice: Voice) {
     this.#input = input
@@ -125,9 +109,4 @@ export class Resumption {
     this.#voice.note('obeyed', from, `resumed ${namesOf(done.changed)}`)
     return { isDone: true, said: resumedText(done) }
   }
-}
-
-/** A question also closes if the clock is set back. */
-function isAnswer({ code: expected, untilMs }: Pending, code: string, nowMs: number): boolean {
-  return code === expected && nowMs <= untilMs && nowMs >= untilMs - QUESTION_MS
 }

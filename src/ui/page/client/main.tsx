@@ -53,7 +53,8 @@ addEventListener('online', () => link.check())
 
 function mount(): void {
   const root = document.querySelector('#root')
-  if (root !== null) render(<App page={{ store, calendar: calendarOf() }} />, root)
+  if (root !== null)
+    render(<App page={{ store, calendar: calendarOf(), reconnect: link.check }} />, root)
 }
 if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', mount)
 else mount()

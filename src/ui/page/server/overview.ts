@@ -51,6 +51,7 @@ export function overviewOf(parts: OverviewParts): Omit<Overview, 'revision' | 'a
     startedAtMs: parts.startedAtMs,
     ready: subject.ready(),
     halted: stoppedOf(state.halted),
+    control: settings.http.control !== undefined,
     stale: observations.stale ?? null,
     wallets: [...wallets].map(([name, address]) => {
       const chain = name === settings.gasless.wallet ? settings.gasless : settings.aggregator

@@ -57,7 +57,7 @@ export function createSite(page: Page, assets: Awaited<ReturnType<typeof readAss
   }
 }
 
-type DataRoute = Exclude<PageRoute, '/events'>
+type DataRoute = Exclude<PageRoute, '/events' | '/api/control'>
 
 const DATA: Readonly<
   Record<DataRoute, (page: Page, query: URLSearchParams) => Promise<Reply> | Reply>

@@ -7,16 +7,16 @@ import type {
   StrategyRow,
   Why,
 } from '../../model.ts'
+import { access } from './access.ts'
 import type { Stream } from './link.ts'
 
 const ANSWER_MS_MAX = 10_000
 
 async function request<Answer>(route: PageRoute, query: Readonly<Record<string, string>> = {}) {
   const search = new URLSearchParams(query).toString()
-  const response = await fetch(search === '' ? route : `${route}?${search}`, {
-    signal: AbortSignal.timeout(ANSWER_MS_MAX),
-    cache: 'no-store',
-  }).catch(() => {
+  const signal = AbortSignal.timeout(ANSWER_MS_MAX)
+  const path = search === '' ? route : `${route}?${search}`
+  const response = await access.fetch(path, { signal }).catch(() => {
     throw new Error('The daemon does not answer.')
   })
   const answer: unknown = await response.json().catch(() => undefined)
@@ -45,16 +45,38 @@ export const daemon = {
   why: (strategy: string, slotSeconds: number) =>
     request<Why>('/api/why', { slot: `${strategy}:${slotSeconds}` }),
   events(): Stream {
-    const source = new EventSource('/events' satisfies PageRoute)
+    const stop = new AbortController()
     return {
       on({ opened, failed, change }) {
-        source.addEventListener('open', opened)
-        source.addEventListener('error', failed)
-        source.addEventListener('change', ({ data }) => change(data))
+        readEvents(stop.signal, { opened, change }).catch(() => {
+          if (!stop.signal.aborted) failed()
+        })
       },
-      close: () => source.close(),
+      close: () => stop.abort(),
     }
   },
+}
+
+/** Reads the stream until it ends, and then rejects. Unlike an EventSource, this sends the token. */
+async function readEvents(
+  signal: AbortSignal,
+  { opened, change }: { opened(): void; change(data: string): void },
+): Promise<never> {
+  const { ok, body } = await access.fetch('/events' satisfies PageRoute, { signal })
+  if (!ok || body === null) throw new Error('The daemon sends no events.')
+  opened()
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) throw new Error('The stream of events has ended.')
+    const events = (rest + value).split('\n\n')
+    rest = events.pop() ?? ''
+    for (const event of events) {
+      const data = event.split('\n').find((line) => line.startsWith('data: '))
+      if (data !== undefined) change(data.slice('data: '.length))
+    }
+  }
 }
 
 export type Daemon = Pick<typeof daemon, 'overview' | 'strategies' | 'fills' | 'holdings'>

@@ -8,6 +8,7 @@ import type {
   StrategyRow,
 } from '../../model.ts'
 import { fillText } from '../parts/labels.ts'
+import { Control } from './control.ts'
 import { type Daemon, messageOf } from './daemon-requests.ts'
 import { ValueTail } from './holdings-series.ts'
 import type { LinkState } from './link.ts'
@@ -44,6 +45,7 @@ export class Store {
   announcement = ''
   /** Values since the daemon's last record; it records one every ten minutes. */
   readonly tail = new ValueTail()
+  readonly control = new Control(() => this.notify())
   readonly #series = new Map<HoldingsRange, SeriesState>()
   readonly #readers = new Set<() => void>()
   readonly #fillNews = new FillNews()

@@ -7,6 +7,7 @@ import { daemon, messageOf } from '../data/daemon-requests.ts'
 import { strategyTone } from '../parts/labels.ts'
 import { Caps } from '../parts/rows.tsx'
 import { Ago, Icon, Moment, Until } from '../parts/values.tsx'
+import { StopButton } from '../shell/commands.tsx'
 import { usePage } from '../shell/context.tsx'
 import { type Panel as PanelOf, strategyHash, viewHash, whyHash } from '../shell/route.ts'
 
@@ -77,6 +78,7 @@ function StrategyPanel({ name }: { name: string }) {
           <Caps limits={limits} />
         </>
       )}
+      <StopButton command={word} strategy={name} />
       <p class="foot">
         In a terminal:{' '}
         <Command>

@@ -10,6 +10,7 @@ import { Orders } from '../views/orders.tsx'
 import { Overview } from '../views/overview.tsx'
 import { Strategies } from '../views/strategies.tsx'
 import { Banners } from './banners.tsx'
+import { CommandDialog } from './commands.tsx'
 import { Clock, type Page, PageProvider, usePage } from './context.tsx'
 import { DARK, Header } from './header.tsx'
 import { createRouter, type Shown } from './route.ts'
@@ -68,13 +69,18 @@ function Frame() {
           <p>
             tranched {overview.version}, started <Ago atMs={overview.startedAtMs} />
           </p>
-          <p>This page is read-only: use a terminal to change anything.</p>
+          <p>
+            {overview.control
+              ? 'Commands here need their token. A terminal can do more.'
+              : 'This page is read-only: use a terminal to change anything.'}
+          </p>
         </footer>
       )}
       <p class="unseen" role="status">
         {store.announcement}
       </p>
       <Panel panel={shown.panel} close={closePanel} />
+      <CommandDialog />
     </div>
   )
 }

@@ -2,10 +2,12 @@ import type { ComponentChildren } from 'preact'
 import { Command } from '../../../parts/elements.tsx'
 import { count } from '../../../parts/wording/amounts.ts'
 import { plain } from '../../../parts/wording/outcomes.ts'
+import { access } from '../data/access.ts'
 import { Ago, Moment } from '../parts/values.tsx'
+import { StopButton, TokenForm } from './commands.tsx'
 import { usePage } from './context.tsx'
 
-/** Conditions that stop the daemon, each with the command that helps. The page itself changes nothing. */
+/** Conditions that stop the daemon, each with the command that helps. */
 export function Banners() {
   const { store } = usePage()
   const { halted = null, stale = null, ready, startedAtMs } = store.overview ?? {}
@@ -28,6 +30,7 @@ export function Banners() {
             Nothing new is signed; signed orders are followed to their end. Once you know why:{' '}
             <Command>tranched resume</Command>
           </p>
+          <StopButton command="resume" />
         </Banner>
       )}
       {ready?.ok === false && (
@@ -74,9 +77,21 @@ function Banner(props: {
 }
 
 function NotConnected() {
-  const { store, calendar } = usePage()
+  const { store, calendar, reconnect } = usePage()
   const { link, overview } = store
   if (link.tag !== 'lost') return null
+  if (access.isDenied)
+    return (
+      <Banner tone="warn" title="This page asks for a token">
+        <TokenForm
+          hint="It is in the file that http.viewTokenFile of the config names."
+          enter={(token) => {
+            access.set(token)
+            reconnect()
+          }}
+        />
+      </Banner>
+    )
   const sinceMs = store.byDaemon(link.sinceMs)
   const since = calendar.moment(sinceMs, store.daemonNow())
   return (

@@ -5,7 +5,12 @@ import type { Store } from '../data/store.ts'
 
 const TICK_MS = 1_000
 
-export type Page = { readonly store: Store; readonly calendar: Calendar }
+export type Page = {
+  readonly store: Store
+  readonly calendar: Calendar
+  /** Tries to connect at once. */
+  readonly reconnect: () => void
+}
 
 const PageContext = createContext<Page | undefined>(undefined)
 export const PageProvider = PageContext.Provider

@@ -3,6 +3,7 @@ import { count } from '../../../parts/wording/amounts.ts'
 import { capitalised } from '../../../parts/wording/outcomes.ts'
 import { modeText, statusOf } from '../parts/labels.ts'
 import { Icon } from '../parts/values.tsx'
+import { HaltButton } from './commands.tsx'
 import { useNow, usePage } from './context.tsx'
 import { VIEWS, type View, viewHash } from './route.ts'
 
@@ -29,6 +30,7 @@ export function Header({ view }: { view: View }) {
         <p class="status">
           <Pill tone={status.tone}>{status.text}</Pill>
         </p>
+        <HaltButton />
         <WallClock />
         <ThemeSwitch />
       </div>

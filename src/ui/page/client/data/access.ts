@@ -1,0 +1,39 @@
+const KEY = 'tranched-token'
+
+/** The token of this tab, kept until it is closed. */
+class Access {
+  #token = remembered()
+  /** Whether the daemon refused the last request for lack of a token. */
+  isDenied = false
+
+  set(token: string): void {
+    this.#token = token
+    try {
+      sessionStorage.setItem(KEY, token)
+    } catch {
+      // Without storage, a reload asks again.
+    }
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    return this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }
+  }
+
+  /** Fetches with the token, and notes whether it was accepted. */
+  async fetch(path: string, options: RequestInit = {}): Promise<Response> {
+    const headers = { ...options.headers, ...this.headers() }
+    const response = await fetch(path, { ...options, headers, cache: 'no-store' })
+    this.isDenied = response.status === 401
+    return response
+  }
+}
+
+export const access = new Access()
+
+function remembered(): string | undefined {
+  try {
+    return sessionStorage.getItem(KEY) ?? undefined
+  } catch {
+    return undefined
+  }
+}
