@@ -1,15 +1,24 @@
-import type { Hex } from 'viem'
+import { encodeFunctionData, type Hex } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
+  callsOf,
   delegatedAccount,
   funds,
+  landed,
   newAccount,
   nonceOf,
+  onCallData,
   QUIET,
+  recordData,
   result,
+  sepoliaClient,
+  submit,
   submitAndLand,
+  termsOf,
+  trustlessTransaction,
 } from '../../support/aggregator/aggregator.ts'
+import { PROPOSER } from '../../support/aggregator/aggregator-abi.ts'
 import { sandboxForSuite } from '../../support/sandbox.ts'
 
 // A distinct price, so that no value here can come from the charges of aggregated calls.
@@ -19,18 +28,30 @@ const BLOB_BYTES = 131_072
 /** Commitment to the zero blob and its proof: the point at infinity, which needs no trusted setup. */
 const INFINITY = Uint8Array.from({ length: 48 }, (_, index) => (index === 0 ? 0xc0 : 0))
 
-async function blobTransaction(account: PrivateKeyAccount, blobs: number): Promise<Hex> {
+type Fields = {
+  readonly to?: Hex
+  readonly data?: Hex
+  readonly nonce?: number
+  readonly blobVersionedHashes?: Hex[]
+}
+
+async function blobTransaction(
+  account: PrivateKeyAccount,
+  blobs: number,
+  fields: Fields = {},
+): Promise<Hex> {
   return account.signTransaction({
     type: 'eip4844',
     chainId: sandbox().sepolia.chainId,
     nonce: await nonceOf(sandbox(), account),
     to: sandbox().sepolia.contracts.demoTarget,
-    gas: 100_000n,
+    gas: 300_000n,
     maxFeePerGas: 10n ** 11n,
     maxPriorityFeePerGas: 10n ** 9n,
     maxFeePerBlobGas: 10n ** 11n,
     blobs: Array(blobs).fill(`0x${'00'.repeat(BLOB_BYTES)}`),
     kzg: { blobToKzgCommitment: () => INFINITY, computeBlobKzgProof: () => INFINITY },
+    ...fields,
   })
 }
 
@@ -50,9 +71,64 @@ test.each([1, 6])('the status of a transaction with %i blobs shows their cost', 
   expect((await funds(sandbox(), account)).outstanding).toBe(0n)
 })
 
-test('a transaction with blobs of a delegated account is broadcast unchanged', async () => {
+test('a transaction with blobs and no onCall is broadcast unchanged, even of a delegated account', async () => {
   const account = await delegatedAccount(sandbox(), 'trusted')
   const raw = await blobTransaction(account, 1)
   const receipt = await submitAndLand(sandbox(), raw)
   expect(receipt.from.toLowerCase()).toBe(account.address.toLowerCase())
 })
+
+describe.each(['trusted', 'trustless'] as const)(
+  'blobs with an onCall of a %s account',
+  (proposer) => {
+    /** The account's `onCall`, signed if its proposer asks for that. */
+    const dataOf = (account: PrivateKeyAccount): Promise<Hex> | Hex => {
+      if (proposer === 'trustless') return onCallData(sandbox(), account, termsOf(sandbox()))
+      const args = [sandbox().sepolia.contracts.demoTarget, recordData('0b'), 0n] as const
+      return encodeFunctionData({ abi: PROPOSER, functionName: 'onCall', args })
+    }
+
+    test('share a batch with a nonce far ahead, and their blob gas is charged', async () => {
+      const [account, other] = [
+        await delegatedAccount(sandbox(), proposer),
+        await delegatedAccount(sandbox(), 'trustless'),
+      ]
+      const nonce = (await nonceOf(sandbox(), account)) + 777
+      const envelope = { to: account.address, data: await dataOf(account), nonce }
+      const raw = await blobTransaction(account, 2, envelope)
+      const plain = await trustlessTransaction(sandbox(), other)
+      // No call is sent alone: the batch leaves when both are due.
+      const delayed = { kind: 'lateInclusion', delayMs: 1_500, count: 2 }
+      sandbox().faults.set({ rules: [delayed] })
+      const before = (await funds(sandbox(), account)).outstanding
+      const [hash, otherHash] = await Promise.all(
+        [raw, plain].map((each) => result(sandbox(), 'eth_sendRawTransaction', [each])),
+      )
+      const receipt = await landed(sandbox(), hash)
+      expect(receipt.transactionHash).not.toBe(hash)
+      expect(await callsOf(sandbox(), account)).toBe(1n)
+      expect(await nonceOf(sandbox(), account)).toBe(nonce - 777)
+      await landed(sandbox(), otherHash)
+      const { route, costs, savings } = await result(sandbox(), 'agg_transactionStatus', [hash])
+      const blobPrice = await sepoliaClient(sandbox()).getBlobBaseFee()
+      const blobCost = 2n * BigInt(BLOB_BYTES) * blobPrice + 77n
+      expect([route, costs.blob_cost]).toEqual(['aggregated', blobCost.toString()])
+      const { execution_cost, service_fee, charged } = costs
+      expect(BigInt(charged)).toBe(BigInt(execution_cost) + BigInt(service_fee) + blobCost)
+      expect(BigInt(savings.direct_cost)).toBeGreaterThanOrEqual(BigInt(charged))
+      expect((await funds(sandbox(), account)).outstanding - before).toBe(BigInt(charged))
+      const others = await result(sandbox(), 'agg_transactionStatus', [otherHash])
+      expect(others.costs.blob_cost).toBe('77')
+    })
+
+    test('are refused if they do not match their hashes', async () => {
+      const account = await delegatedAccount(sandbox(), proposer)
+      const blobVersionedHashes: Hex[] = [`0x01${'00'.repeat(31)}`]
+      const fields = { to: account.address, data: await dataOf(account), blobVersionedHashes }
+      const raw = await blobTransaction(account, 1, fields)
+      expect((await submit(sandbox(), raw)).body.error.message).toBe(
+        'the blobs do not match their versioned hashes',
+      )
+    })
+  },
+)

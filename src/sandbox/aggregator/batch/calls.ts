@@ -21,6 +21,8 @@ export type Work =
       readonly value: bigint
       /** Gas that the account's code may use. */
       readonly gasLimit: bigint
+      /** Gas of the transaction's own blobs. Missing in snapshots of earlier versions. */
+      readonly blobGas?: bigint
       /** The same call as a separate transaction, for the comparison of costs. */
       readonly direct: { readonly to: Hex; readonly data: Hex; readonly value: bigint }
       /** Order within the account: `nestedNonce`, or the transaction's nonce. */
@@ -69,7 +71,11 @@ const CALLS_MAX = 100_000
 
 export function trustedWork(
   call: AggregatedCall['work']['direct'],
-  { gas, nonce }: { readonly gas: bigint; readonly nonce: number },
+  {
+    gas,
+    nonce,
+    blobGas = 0n,
+  }: { readonly gas: bigint; readonly nonce: number; readonly blobGas?: bigint },
 ): AggregatedCall['work'] {
   return {
     kind: 'aggregated',
@@ -78,6 +84,7 @@ export function trustedWork(
     data: call.data,
     value: call.value,
     gasLimit: gas,
+    blobGas,
     direct: call,
     nonce: BigInt(nonce),
     deadline: undefined,

@@ -125,7 +125,9 @@ async function enqueue(
     gasOf(rpc, { from: account, ...work.direct }),
     currentFees(rpc),
   ])
-  const reserved = (direct ?? work.gasLimit) * fees.maxFeePerGas + deps.settings.blobCostWei
+  // Room for twice the present price of blob gas, as for gas.
+  const blobCostMax = 2n * (work.blobGas ?? 0n) * fees.blobBaseFee + deps.settings.blobCostWei
+  const reserved = (direct ?? work.gasLimit) * fees.maxFeePerGas + blobCostMax
   if (!accounts.reserve(account, reserved)) return failKnown('insufficientBalance')
   // A call behind others of its account is not simulated, because it may pass once they have run.
   if (batcher.queued(account).length === 0) {

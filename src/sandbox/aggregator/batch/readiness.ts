@@ -10,10 +10,11 @@ type Readiness =
 
 const LATER: Readiness = { kind: 'later' }
 
-/** Simulates the call at the latest block. */
+/** Simulates the call at the latest block, after earlier calls of its account. */
 export async function readinessOf(
   call: Pick<AggregatedCall, 'account' | 'work' | 'earliestBlock'>,
   deps: { readonly rpc: Rpc; readonly contracts: AggregatorContracts; readonly relayer: Hex },
+  before: readonly AggregatedCall[] = [],
 ): Promise<Readiness> {
   const { rpc, contracts, relayer: from } = deps
   const { work } = call
@@ -29,11 +30,12 @@ export async function readinessOf(
     return never('the account is not delegated to its proposer any more')
   if (BigInt(block.number) + 1n < call.earliestBlock) return LATER
   if (work.proposer === 'trustless') {
-    const next = await nestedNonce(rpc, call.account)
+    const next = (await nestedNonce(rpc, call.account)) + BigInt(before.length)
     if (work.nonce > next) return LATER
     if (work.nonce < next) return never('the nonce has been used')
   }
-  const revert = await revertOf(rpc, { from, to: contracts.multicall, data: executeData([call]) })
+  const data = executeData([...before, call])
+  const revert = await revertOf(rpc, { from, to: contracts.multicall, data })
   return revert === undefined ? { kind: 'now' } : never(revert)
 }
 

@@ -79,15 +79,18 @@ export async function gasOf(
   }
 }
 
-/** The node's priority fee, and a maximum fee with room for twice the base fee. */
-export async function currentFees(rpc: Rpc): Promise<NonNullable<SentTransaction['fees']>> {
-  const [block, tip] = await Promise.all([
+/** The node's priority fee, a maximum fee with room for twice the base fee, and the price of blob gas. */
+export async function currentFees(
+  rpc: Rpc,
+): Promise<NonNullable<SentTransaction['fees']> & { readonly blobBaseFee: bigint }> {
+  const [block, tip, blobBaseFee] = await Promise.all([
     blockAt(rpc, 'latest'),
     rpc.call<Hex>('eth_maxPriorityFeePerGas'),
+    rpc.call<Hex>('eth_blobBaseFee'),
   ])
   const maxPriorityFeePerGas = BigInt(tip)
   const maxFeePerGas = 2n * BigInt(block.baseFeePerGas) + maxPriorityFeePerGas
-  return { maxFeePerGas, maxPriorityFeePerGas }
+  return { maxFeePerGas, maxPriorityFeePerGas, blobBaseFee: BigInt(blobBaseFee) }
 }
 
 export function nodeReceipt(rpc: Rpc, hash: Hex): Promise<NodeReceipt | null> {
