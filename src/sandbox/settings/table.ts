@@ -118,7 +118,7 @@ export const TABLE = {
     gasTank: [
       'balances|balanceOf',
       'balances',
-      'Methods of the GasTank: `deposit(address)` and `balances(address)`, charges stay inside; or `deposit()` and `balanceOf(address)`, charges are taken out',
+      'Methods of the GasTank: `deposit(address)` and `balances(address)`, as published, charges stay inside; or `deposit()` and `balanceOf(address)`, charges are taken out',
     ],
     gasLimit: [
       'whole|target',
