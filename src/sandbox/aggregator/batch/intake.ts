@@ -29,7 +29,10 @@ export type Intake = (raw: Hex, earliestBlock: bigint) => Promise<Outcome>
 
 type IntakeDeps = {
   readonly rpc: Rpc
-  readonly settings: Pick<AggregatorSettings, 'chainId' | 'gasLimit' | 'blobCostWei'>
+  readonly settings: Pick<
+    AggregatorSettings,
+    'chainId' | 'gasLimit' | 'blobCostWei' | 'passthrough'
+  >
   readonly contracts: AggregatorContracts
   readonly relayer: Hex
   readonly accounts: Accounts
@@ -64,10 +67,14 @@ async function accept(
   earliestBlock: bigint,
 ): Promise<Outcome> {
   await deps.accounts.index()
-  if (deps.accounts.info(transaction.sender) === undefined) return failKnown('accountNotFound')
+  const { chainId, gasLimit, passthrough } = deps.settings
+  const isKnown = deps.accounts.info(transaction.sender) !== undefined
+  if (!isKnown && !passthrough) return failKnown('accountNotFound')
   const sender = await readAccount(deps.rpc, transaction.sender)
-  const { chainId, gasLimit } = deps.settings
   const work = classify(transaction, sender, { chainId, gasLimit, contracts: deps.contracts })
+  // Like a node, for example for the first deposit of an account.
+  if (!isKnown && (work.kind === 'aggregated' || work.kind === 'delegation'))
+    return failKnown('accountNotFound')
   switch (work.kind) {
     case 'refused':
       return fail('refused', work.reason)
