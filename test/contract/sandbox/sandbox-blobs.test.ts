@@ -10,6 +10,7 @@ import {
   nonceOf,
   onCallData,
   QUIET,
+  rawTransaction,
   recordData,
   result,
   sepoliaClient,
@@ -22,7 +23,8 @@ import { PROPOSER } from '../../support/aggregator/aggregator-abi.ts'
 import { sandboxForSuite } from '../../support/sandbox.ts'
 
 // A distinct price, so that no value here can come from the charges of aggregated calls.
-const sandbox = sandboxForSuite({ aggregator: { ...QUIET, blobCostWei: 77n } })
+// The window is long enough for two calls on a busy machine.
+const sandbox = sandboxForSuite({ aggregator: { ...QUIET, blobCostWei: 77n, windowMs: 1_500 } })
 
 const BLOB_BYTES = 131_072
 /** Commitment to the zero blob and its proof: the point at infinity, which needs no trusted setup. */
@@ -82,9 +84,13 @@ describe.each(['trusted', 'trustless'] as const)(
   'blobs with an onCall of a %s account',
   (proposer) => {
     /** The account's `onCall`, signed if its proposer asks for that. */
-    const dataOf = (account: PrivateKeyAccount): Promise<Hex> | Hex => {
-      if (proposer === 'trustless') return onCallData(sandbox(), account, termsOf(sandbox()))
-      const args = [sandbox().sepolia.contracts.demoTarget, recordData('0b'), 0n] as const
+    const dataOf = (
+      account: PrivateKeyAccount,
+      target = sandbox().sepolia.contracts.demoTarget,
+    ): Promise<Hex> | Hex => {
+      if (proposer === 'trustless')
+        return onCallData(sandbox(), account, termsOf(sandbox(), { target }))
+      const args = [target, recordData('0b'), 0n] as const
       return encodeFunctionData({ abi: PROPOSER, functionName: 'onCall', args })
     }
 
@@ -97,9 +103,6 @@ describe.each(['trusted', 'trustless'] as const)(
       const envelope = { to: account.address, data: await dataOf(account), nonce }
       const raw = await blobTransaction(account, 2, envelope)
       const plain = await trustlessTransaction(sandbox(), other)
-      // No call is sent alone: the batch leaves when both are due.
-      const delayed = { kind: 'lateInclusion', delayMs: 1_500, count: 2 }
-      sandbox().faults.set({ rules: [delayed] })
       const before = (await funds(sandbox(), account)).outstanding
       const [hash, otherHash] = await Promise.all(
         [raw, plain].map((each) => result(sandbox(), 'eth_sendRawTransaction', [each])),
@@ -108,10 +111,11 @@ describe.each(['trusted', 'trustless'] as const)(
       expect(receipt.transactionHash).not.toBe(hash)
       expect(await callsOf(sandbox(), account)).toBe(1n)
       expect(await nonceOf(sandbox(), account)).toBe(nonce - 777)
-      await landed(sandbox(), otherHash)
+      expect((await landed(sandbox(), otherHash)).transactionHash).toBe(receipt.transactionHash)
       const { route, costs, savings } = await result(sandbox(), 'agg_transactionStatus', [hash])
-      const blobPrice = await sepoliaClient(sandbox()).getBlobBaseFee()
-      const blobCost = 2n * BigInt(BLOB_BYTES) * blobPrice + 77n
+      // The batch publishes the blobs.
+      expect([receipt.type, BigInt(receipt.blobGasUsed)]).toEqual(['0x3', 2n * BigInt(BLOB_BYTES)])
+      const blobCost = 2n * BigInt(BLOB_BYTES) * BigInt(receipt.blobGasPrice) + 77n
       expect([route, costs.blob_cost]).toEqual(['aggregated', blobCost.toString()])
       const { execution_cost, service_fee, charged } = costs
       expect(BigInt(charged)).toBe(BigInt(execution_cost) + BigInt(service_fee) + blobCost)
@@ -119,6 +123,37 @@ describe.each(['trusted', 'trustless'] as const)(
       expect((await funds(sandbox(), account)).outstanding - before).toBe(BigInt(charged))
       const others = await result(sandbox(), 'agg_transactionStatus', [otherHash])
       expect(others.costs.blob_cost).toBe('77')
+    })
+
+    test('are visible to the target', async () => {
+      const account = await delegatedAccount(sandbox(), proposer)
+      // Reverts unless its transaction has a blob.
+      const target: Hex = `0x${'0b'.repeat(20)}`
+      await sepoliaClient(sandbox()).request({
+        ...{ method: 'anvil_setCode', params: [target, '0x5f496008575f5ffd5b00'] },
+      } as never)
+      const envelope = { to: account.address, data: await dataOf(account, target) }
+      const bare = await rawTransaction(sandbox(), account, envelope)
+      expect((await submit(sandbox(), bare)).body.error.message).toMatch(/^execution reverted/)
+      const blobs = await blobTransaction(account, 1, envelope)
+      expect((await submitAndLand(sandbox(), blobs)).status).toBe('0x1')
+    })
+
+    test('land in several transactions if they are more than six together', async () => {
+      const accounts = [
+        await delegatedAccount(sandbox(), proposer),
+        await delegatedAccount(sandbox(), proposer),
+      ]
+      const hashes = await Promise.all(
+        accounts.map(async (account) => {
+          const envelope = { to: account.address, data: await dataOf(account) }
+          const raw = await blobTransaction(account, 4, envelope)
+          return result(sandbox(), 'eth_sendRawTransaction', [raw])
+        }),
+      )
+      const receipts = await Promise.all(hashes.map((hash) => landed(sandbox(), hash)))
+      for (const { blobGasUsed } of receipts)
+        expect(BigInt(blobGasUsed)).toBe(4n * BigInt(BLOB_BYTES))
     })
 
     test('are refused if they do not match their hashes', async () => {

@@ -8,8 +8,8 @@ import type { Accounts } from '../account/accounts.ts'
 import type { AggregatorSettings } from '../aggregator-settings.ts'
 import { currentFees, executeData, gasOf, nodeReceipt } from '../chain/aggregator-chain.ts'
 import type { AggregatorContracts } from '../chain/deploy.ts'
-import { type AggregatedCall, type Call, faultOf, type NodeReceipt } from './calls.ts'
-import { readinessOf } from './readiness.ts'
+import { type AggregatedCall, blobsOf, type Call, faultOf, type NodeReceipt } from './calls.ts'
+import { blobHashes, readinessOf } from './readiness.ts'
 
 /** A snapshot that another batcher can resume from. */
 export type BatcherState = {
@@ -22,18 +22,17 @@ export type BatcherState = {
 export type Batcher = ReturnType<typeof createBatcher>
 
 type Fees = Awaited<ReturnType<typeof currentFees>>
-/** A call that may join the batch, with its gas and blob cost (wei) as a separate transaction. */
-type Ready = {
-  readonly call: AggregatedCall
-  readonly directGas: bigint
-  readonly blobCost: bigint
-}
+/** A call that may join the batch, with its gas as a separate transaction. */
+type Ready = { readonly call: AggregatedCall; readonly directGas: bigint }
+type BatchItem = Parameters<typeof executeData>[0][number] & Pick<Call, 'blobs'>
 
 /** Gas of the transaction itself; `GAS_PER_CALL` is the multicall's own gas for each call. */
 const BATCH_GAS = 100_000n
 const GAS_PER_CALL = 60_000n
 /** The node's block gas limit. */
 const BLOCK_GAS = 30_000_000n
+/** As many as one submitted transaction can have. */
+const BLOBS_MAX = 6
 const REVERTS_MAX = 3
 const WAIT_MS = 200
 const BATCHES_MAX = 100_000
@@ -48,7 +47,7 @@ export function createBatcher(
     readonly accounts: Accounts
     readonly log: SandboxLog
     /** A call that always reverts, from an account that is not a customer's. */
-    readonly hostileCall: () => Parameters<typeof executeData>[0][number]
+    readonly hostileCall: () => BatchItem
   },
   former: BatcherState = { queue: [], doubles: [], batches: [] },
 ) {
@@ -61,11 +60,15 @@ export function createBatcher(
     queue = queue.filter((queued) => queued !== call)
     accounts.resolve(call.account, { reserved: call.reserved, charged })
     call.progress = progress
+    call.blobs = undefined
   }
-  const send = async (calls: Parameters<typeof executeData>[0], fees: Fees): Promise<Receipt> => {
-    const gas = batchGas(calls)
-    const transaction = { to: contracts.multicall, data: executeData(calls), gas, fees }
-    const receipt = await relayer.send(transaction)
+  /** Wei of a call's blobs at a price of blob gas. */
+  const blobCostOf = ({ work }: AggregatedCall, price: bigint): bigint =>
+    (work.blobGas ?? 0n) * price + settings.blobCostWei
+  const send = async (calls: readonly BatchItem[], fees: Fees): Promise<Receipt> => {
+    const [to, data] = [contracts.multicall, executeData(calls)]
+    const terms = { gas: batchGas(calls), fees, blobs: blobsOf(calls) }
+    const receipt = await relayer.send({ to, data, ...terms })
     batches.add(receipt.transactionHash)
     const [oldest] = batches.size > BATCHES_MAX ? batches.keys() : []
     if (oldest !== undefined) batches.delete(oldest)
@@ -84,11 +87,12 @@ export function createBatcher(
       finish(call, { state: 'dropped', reason: readiness.reason })
     if (isFirst && readiness.kind === 'later') call.notBeforeMs = Date.now() + WAIT_MS
     if (readiness.kind !== 'now') return undefined
-    const measured = await gasOf(rpc, { from: call.account, ...call.work.direct })
+    const direct = { from: call.account, ...call.work.direct, ...blobHashes([call]) }
+    const measured = await gasOf(rpc, direct)
     // A call that fails directly has no direct gas for comparison.
     const directGas = measured ?? call.work.gasLimit
-    const blobCost = (call.work.blobGas ?? 0n) * fees.blobBaseFee + settings.blobCostWei
-    if (covers(call, directGas * fees.maxFeePerGas + blobCost)) return { call, directGas, blobCost }
+    const blobCostMax = blobCostOf(call, fees.maxFeePerBlobGas)
+    if (covers(call, directGas * fees.maxFeePerGas + blobCostMax)) return { call, directGas }
     finish(call, { state: 'dropped', reason: ERROR_MESSAGES.insufficientBalance })
     return undefined
   }
@@ -119,7 +123,11 @@ export function createBatcher(
     else for (const call of calls) revert(call, receipt)
   }
   const land = (ready: readonly Ready[], receipt: Receipt): void => {
-    const allCosts = splitCosts(batchCost(receipt), ready, settings.feeBps)
+    const blobPrice = BigInt(receipt.blobGasPrice ?? 0)
+    const terms = ready.map(({ call, directGas }) => {
+      return { directGas, blobCost: blobCostOf(call, blobPrice) }
+    })
+    const allCosts = splitCosts(batchCost(receipt), terms, settings.feeBps)
     for (const [index, { call }] of ready.entries()) {
       const costs = allCosts[index]
       finish(call, { state: 'landed', receipt, batchSize: ready.length, costs }, costs?.charged)
@@ -153,7 +161,7 @@ export function createBatcher(
       const examined = chosenOf(runs, settings.callsPerBatch).map((run) => examineRun(run, fees))
       const ready = (await Promise.all(examined)).flat()
       const calls = ready.map(({ call }) => call)
-      const fitting = ready.filter((_, at) => batchGas(calls.slice(0, at + 1)) <= BLOCK_GAS)
+      const fitting = ready.filter((_, at) => fits(calls.slice(0, at + 1)))
       if (fitting.length > 0) await execute(fitting, fees)
     },
     /** Null unless the transaction is a batch of this service. Reverted batches count. */
@@ -168,10 +176,14 @@ function gasFor(gasLimit: bigint): bigint {
   return (gasLimit * 64n * 64n) / (63n * 63n) + GAS_PER_CALL
 }
 
-function batchGas(
-  calls: readonly Pick<Parameters<typeof executeData>[0][number], 'work'>[],
-): bigint {
+function batchGas(calls: readonly BatchItem[]): bigint {
   return calls.reduce((sum, { work }) => sum + gasFor(work.gasLimit), BATCH_GAS)
+}
+
+/** Whether one transaction can hold the calls with their gas and blobs. */
+function fits(calls: readonly BatchItem[]): boolean {
+  const blobs = blobsOf(calls)?.blobs.length ?? 0
+  return calls.length === 1 || (batchGas(calls) <= BLOCK_GAS && blobs <= BLOBS_MAX)
 }
 
 type Run = readonly [AggregatedCall, ...AggregatedCall[]]

@@ -3,6 +3,11 @@ import type { CallFault } from '../../faults.ts'
 import type { CallCosts } from '../account/account-costs.ts'
 import type { Authorization } from './raw-transaction.ts'
 
+/** Blobs of a transaction, under the names that nodes use. */
+export type Blobs = Readonly<
+  Record<'blobs' | 'commitments' | 'proofs' | 'blobVersionedHashes', readonly Hex[]>
+>
+
 /** A receipt as the node returns it. */
 export type NodeReceipt = Readonly<Record<string, unknown>> & {
   readonly transactionHash: Hex
@@ -59,6 +64,8 @@ export type Call = {
   /** Maximum cost, wei. */
   reserved: bigint
   notBeforeMs: number
+  /** Blobs for its batch, until it ends. */
+  blobs?: Blobs | undefined
   readonly revertedBatches: Hex[]
   /** On-chain transactions that included the call again after it landed. */
   readonly repeatedIn: Hex[]
@@ -93,7 +100,7 @@ export function trustedWork(
 
 export function newCall<W extends Work>(
   call: Pick<Call, 'hash' | 'account' | 'faults'> & { readonly work: W },
-  terms: Partial<Pick<Call, 'reserved' | 'earliestBlock' | 'patienceMs'>>,
+  terms: Partial<Pick<Call, 'reserved' | 'earliestBlock' | 'patienceMs' | 'blobs'>>,
 ): Call & { readonly work: W } {
   const acceptedAtMs = Date.now()
   return {
@@ -107,6 +114,18 @@ export function newCall<W extends Work>(
     revertedBatches: [],
     repeatedIn: [],
     ...terms,
+  }
+}
+
+/** All blobs of a batch in the order of its calls; undefined without any. */
+export function blobsOf(calls: readonly Pick<Call, 'blobs'>[]): Blobs | undefined {
+  const all = calls.flatMap(({ blobs }) => blobs ?? [])
+  if (all.length === 0) return undefined
+  return {
+    blobs: all.flatMap(({ blobs }) => blobs),
+    commitments: all.flatMap(({ commitments }) => commitments),
+    proofs: all.flatMap(({ proofs }) => proofs),
+    blobVersionedHashes: all.flatMap(({ blobVersionedHashes }) => blobVersionedHashes),
   }
 }
 

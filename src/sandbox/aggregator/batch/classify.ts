@@ -113,7 +113,7 @@ function trusted(transaction: RawTransaction): Classified {
   return trustedWork({ to, data, value }, transaction)
 }
 
-/** Authorizations are valid only in the transaction that carries them, and so are blobs for a target that reads their hashes. */
+/** Authorizations are valid only in the transaction that carries them. A batch takes blobs with an `onCall`. */
 function cannotShare({ blobGas, authorizations, to, sender, data }: RawTransaction): boolean {
   return authorizations.length > 0 || (blobGas > 0n && !(to === sender && isOnCall(data)))
 }

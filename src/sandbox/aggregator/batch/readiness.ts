@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 import { blockAt, type Rpc } from '../../evm/rpc.ts'
 import { executeData, nestedNonce, readAccount, revertOf } from '../chain/aggregator-chain.ts'
 import type { AggregatorContracts } from '../chain/deploy.ts'
-import type { AggregatedCall } from './calls.ts'
+import { type AggregatedCall, blobsOf } from './calls.ts'
 
 type Readiness =
   | { readonly kind: 'now' | 'later' }
@@ -12,7 +12,7 @@ const LATER: Readiness = { kind: 'later' }
 
 /** Simulates the call at the latest block, after earlier calls of its account. */
 export async function readinessOf(
-  call: Pick<AggregatedCall, 'account' | 'work' | 'earliestBlock'>,
+  call: Pick<AggregatedCall, 'account' | 'work' | 'earliestBlock' | 'blobs'>,
   deps: { readonly rpc: Rpc; readonly contracts: AggregatorContracts; readonly relayer: Hex },
   before: readonly AggregatedCall[] = [],
 ): Promise<Readiness> {
@@ -34,9 +34,16 @@ export async function readinessOf(
     if (work.nonce > next) return LATER
     if (work.nonce < next) return never('the nonce has been used')
   }
-  const data = executeData([...before, call])
-  const revert = await revertOf(rpc, { from, to: contracts.multicall, data })
+  const calls = [...before, call]
+  const batch = { from, to: contracts.multicall, data: executeData(calls) }
+  const revert = await revertOf(rpc, { ...batch, ...blobHashes(calls) })
   return revert === undefined ? { kind: 'now' } : never(revert)
+}
+
+/** The hashes of the calls' blobs, for a simulation. */
+export function blobHashes(calls: readonly Pick<AggregatedCall, 'blobs'>[]) {
+  const blobs = blobsOf(calls)
+  return blobs && { blobVersionedHashes: blobs.blobVersionedHashes }
 }
 
 function never(reason: string): Readiness {
