@@ -1,4 +1,4 @@
-import { encodeFunctionData, type Hex } from 'viem'
+import { encodeFunctionData, type Hex, hexToBytes } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
 import {
@@ -12,6 +12,7 @@ import {
   QUIET,
   rawTransaction,
   recordData,
+  recordWhen,
   result,
   sepoliaClient,
   submit,
@@ -24,17 +25,24 @@ import { sandboxForSuite } from '../../support/sandbox.ts'
 
 // A distinct price, so that no value here can come from the charges of aggregated calls.
 // The window is long enough for two calls on a busy machine.
-const sandbox = sandboxForSuite({ aggregator: { ...QUIET, blobCostWei: 77n, windowMs: 1_500 } })
+const sandbox = sandboxForSuite({ aggregator: { ...QUIET, blobCostWei: 77n, windowMs: 700 } })
 
 const BLOB_BYTES = 131_072
 /** Commitment to the zero blob and its proof: the point at infinity, which needs no trusted setup. */
 const INFINITY = Uint8Array.from({ length: 48 }, (_, index) => (index === 0 ? 0xc0 : 0))
+const KZG = { blobToKzgCommitment: () => INFINITY, computeBlobKzgProof: () => INFINITY }
+/** The curve's generator, which proves nothing about the zero blob. */
+const GENERATOR = hexToBytes(
+  '0x97f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb',
+)
+const WRONG_KZG = { ...KZG, computeBlobKzgProof: () => GENERATOR }
 
 type Fields = {
   readonly to?: Hex
   readonly data?: Hex
   readonly nonce?: number
   readonly blobVersionedHashes?: Hex[]
+  readonly kzg?: { blobToKzgCommitment(): Uint8Array; computeBlobKzgProof(): Uint8Array }
 }
 
 async function blobTransaction(
@@ -52,7 +60,7 @@ async function blobTransaction(
     maxPriorityFeePerGas: 10n ** 9n,
     maxFeePerBlobGas: 10n ** 11n,
     blobs: Array(blobs).fill(`0x${'00'.repeat(BLOB_BYTES)}`),
-    kzg: { blobToKzgCommitment: () => INFINITY, computeBlobKzgProof: () => INFINITY },
+    kzg: KZG,
     ...fields,
   })
 }
@@ -154,6 +162,28 @@ describe.each(['trusted', 'trustless'] as const)(
       const receipts = await Promise.all(hashes.map((hash) => landed(sandbox(), hash)))
       for (const { blobGasUsed } of receipts)
         expect(BigInt(blobGasUsed)).toBe(4n * BigInt(BLOB_BYTES))
+    })
+
+    test('end alone if their proof is wrong, without harm to other blobs', async () => {
+      const [bad, good] = [
+        await delegatedAccount(sandbox(), proposer),
+        await delegatedAccount(sandbox(), proposer),
+      ]
+      const raws = [
+        await blobTransaction(bad, 1, {
+          ...{ to: bad.address, data: await dataOf(bad), kzg: WRONG_KZG },
+        }),
+        await blobTransaction(good, 1, { to: good.address, data: await dataOf(good) }),
+      ]
+      const hashes = await Promise.all(
+        raws.map((raw) => result(sandbox(), 'eth_sendRawTransaction', [raw])),
+      )
+      const isOver = ({ state }: { state: string }): boolean => state !== 'queued'
+      const records = await Promise.all(hashes.map((hash) => recordWhen(sandbox(), hash, isOver)))
+      expect(records.map(({ state }) => state)).toEqual(['dropped', 'landed'])
+      expect((await funds(sandbox(), bad)).outstanding).toBeLessThan(
+        (await funds(sandbox(), good)).outstanding,
+      )
     })
 
     test('are refused if they do not match their hashes', async () => {

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
 import { ERROR_MESSAGES } from '../../../venues/call/client/aggregator-wire.ts'
-import type { Rpc } from '../../evm/rpc.ts'
+import { type Rpc, RpcError } from '../../evm/rpc.ts'
 import type { Receipt, Sender } from '../../evm/sender.ts'
 import type { SandboxLog } from '../../log.ts'
 import { batchCost, splitCosts } from '../account/account-costs.ts'
@@ -117,10 +117,20 @@ export function createBatcher(
   const execute = async (ready: readonly Ready[], fees: Fees): Promise<void> => {
     const calls = ready.map(({ call }) => call)
     const hostile = calls.some(isSabotaged) ? [deps.hostileCall()] : []
-    const receipt = await send([...calls, ...hostile], fees)
+    const receipt = await send([...calls, ...hostile], fees).catch((error: unknown) => {
+      if (error instanceof RpcError && blobsOf(calls) !== undefined) return error
+      throw error
+    })
+    if (receipt instanceof RpcError) return refuse(ready, receipt, fees)
     deps.log('aggregator.batch', { calls: calls.length, txHash: receipt.transactionHash })
     if (receipt.status === '0x1') land(ready, receipt)
     else for (const call of calls) revert(call, receipt)
+  }
+  /** The node refuses a batch if the proof of one blob is wrong: each call is tried alone, and ends if it is refused too. */
+  const refuse = async (ready: readonly Ready[], error: RpcError, fees: Fees): Promise<void> => {
+    const [first, ...others] = ready
+    if (others.length > 0) for (const one of ready) await execute([one], fees)
+    else if (first !== undefined) finish(first.call, { state: 'dropped', reason: error.message })
   }
   const land = (ready: readonly Ready[], receipt: Receipt): void => {
     const blobPrice = BigInt(receipt.blobGasPrice ?? 0)
