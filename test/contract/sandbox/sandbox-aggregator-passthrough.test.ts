@@ -19,12 +19,14 @@ import {
   funds,
   newAccount,
   nonceOf,
+  onCallData,
   post,
   QUIET,
   rawTransaction,
   recordData,
   sepoliaClient,
   submit,
+  termsOf,
   trustlessTransaction,
 } from '../../support/aggregator/aggregator.ts'
 import { DEMO, GAS_TANK_BALANCES } from '../../support/aggregator/aggregator-abi.ts'
@@ -74,6 +76,25 @@ describe('a wallet at the endpoint with passthrough', () => {
     expect(receipt.transactionHash).not.toBe(hash)
     expect(await callsOf(sandbox(), account)).toBe(1n)
     expect(await nonceOf(sandbox(), account)).toBe(nonce)
+  })
+
+  test('sends blobs with an onCall and a nonce far ahead, as a published client does', async () => {
+    const account = await delegatedAccount(sandbox(), 'trustless')
+    const { wallet, reader } = walletOf(account)
+    const infinity = Uint8Array.from({ length: 48 }, (_, index) => (index === 0 ? 0xc0 : 0))
+    const hash = await wallet.sendTransaction({
+      to: account.address,
+      data: await onCallData(sandbox(), account, termsOf(sandbox())),
+      blobs: [`0x${'00'.repeat(131_072)}`],
+      kzg: { blobToKzgCommitment: () => infinity, computeBlobKzgProof: () => infinity },
+      nonce: (await reader.getTransactionCount(account)) + 900,
+      gas: 500_000n,
+      maxFeePerBlobGas: 2n * (await reader.getBlobBaseFee()),
+    })
+    const receipt = await reader.waitForTransactionReceipt({ hash, checkReplacement: false })
+    expect([receipt.status, receipt.type]).toEqual(['success', 'eip4844'])
+    expect(receipt.transactionHash).not.toBe(hash)
+    expect(await callsOf(sandbox(), account)).toBe(1n)
   })
 
   test('reads balances, blocks, fees and the data of a revert', async () => {

@@ -19,7 +19,7 @@ export type AccountsState = {
   readonly waiting: readonly Deposit[]
   /** First block whose deposits are unread. */
   readonly nextBlock: number
-  /** Balances on chain by the latest read `AccountDeposited`. Missing in snapshots of earlier versions, whose contract has no such event. */
+  /** Balances on chain by the latest read `AccountDeposited`. Earlier versions had no such event. */
   readonly totals?: readonly (readonly [Hex, bigint])[]
 }
 

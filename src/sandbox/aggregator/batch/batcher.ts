@@ -74,7 +74,7 @@ export function createBatcher(
     if (oldest !== undefined) batches.delete(oldest)
     return receipt
   }
-  /** Undefined unless the call may join a batch after the account's earlier calls. Ends the account's first call, if hopeless. */
+  /** Undefined unless the call may join a batch after earlier calls of its account. Ends a first call that cannot succeed. */
   const examine = async (
     call: AggregatedCall,
     before: readonly AggregatedCall[],
@@ -218,7 +218,10 @@ function runsOf(queue: readonly AggregatedCall[], nowMs: number): Run[] {
   return runs.sort(([a], [b]) => a.acceptedAtMs + a.patienceMs - (b.acceptedAtMs + b.patienceMs))
 }
 
-/** At most `callsMax` calls: one of each account, then more. A call whose batch reverted is retried alone, so that it cannot revert others. */
+/**
+ * At most `callsMax` calls: one of each account, then more. A call whose batch reverted is retried alone, so that it cannot
+ * revert others.
+ */
 function chosenOf(runs: readonly Run[], callsMax: number): (readonly AggregatedCall[])[] {
   const suspect = runs.find(([head]) => head.revertedBatches.length > 0)
   if (suspect !== undefined) return [[suspect[0]]]

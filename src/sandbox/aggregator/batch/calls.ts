@@ -1,12 +1,7 @@
-import type { Hex } from 'viem'
+import { type BlobSidecar, type Hex, sidecarsToVersionedHashes } from 'viem'
 import type { CallFault } from '../../faults.ts'
 import type { CallCosts } from '../account/account-costs.ts'
 import type { Authorization } from './raw-transaction.ts'
-
-/** Blobs of a transaction, under the names that nodes use. */
-export type Blobs = Readonly<
-  Record<'blobs' | 'commitments' | 'proofs' | 'blobVersionedHashes', readonly Hex[]>
->
 
 /** A receipt as the node returns it. */
 export type NodeReceipt = Readonly<Record<string, unknown>> & {
@@ -65,7 +60,7 @@ export type Call = {
   reserved: bigint
   notBeforeMs: number
   /** Blobs for its batch, until it ends. */
-  blobs?: Blobs | undefined
+  blobs?: readonly BlobSidecar<Hex>[] | undefined
   readonly revertedBatches: Hex[]
   /** On-chain transactions that included the call again after it landed. */
   readonly repeatedIn: Hex[]
@@ -117,15 +112,15 @@ export function newCall<W extends Work>(
   }
 }
 
-/** All blobs of a batch in the order of its calls; undefined without any. */
-export function blobsOf(calls: readonly Pick<Call, 'blobs'>[]): Blobs | undefined {
-  const all = calls.flatMap(({ blobs }) => blobs ?? [])
-  if (all.length === 0) return undefined
+/** All blobs of a batch in the order of its calls, under the names that nodes use; undefined without any. */
+export function blobsOf(calls: readonly Pick<Call, 'blobs'>[]) {
+  const sidecars = calls.flatMap(({ blobs }) => blobs ?? [])
+  if (sidecars.length === 0) return undefined
   return {
-    blobs: all.flatMap(({ blobs }) => blobs),
-    commitments: all.flatMap(({ commitments }) => commitments),
-    proofs: all.flatMap(({ proofs }) => proofs),
-    blobVersionedHashes: all.flatMap(({ blobVersionedHashes }) => blobVersionedHashes),
+    blobs: sidecars.map(({ blob }) => blob),
+    commitments: sidecars.map(({ commitment }) => commitment),
+    proofs: sidecars.map(({ proof }) => proof),
+    blobVersionedHashes: sidecarsToVersionedHashes({ sidecars, to: 'hex' }),
   }
 }
 

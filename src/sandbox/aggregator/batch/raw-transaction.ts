@@ -55,15 +55,7 @@ export function readRawTransaction(raw: Hex) {
       value: unsigned.value ?? 0n,
       blobGas: BigInt(hashes.length) * GAS_PER_BLOB,
       hasItsBlobs: sidecarsToVersionedHashes({ sidecars, to: 'hex' }).join() === hashes.join(),
-      blobs:
-        hashes.length === 0
-          ? undefined
-          : {
-              blobs: sidecars.map(({ blob }) => blob),
-              commitments: sidecars.map(({ commitment }) => commitment),
-              proofs: sidecars.map(({ proof }) => proof),
-              blobVersionedHashes: hashes,
-            },
+      blobs: sidecars,
       authorizations: list.map(readAuthorization),
     }
   } catch {

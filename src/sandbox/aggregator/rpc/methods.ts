@@ -20,7 +20,7 @@ import type { Rpc } from '../../evm/rpc.ts'
 import { type Accounts, lower } from '../account/accounts.ts'
 import type { AggregatorSettings } from '../aggregator-settings.ts'
 import type { Batcher } from '../batch/batcher.ts'
-import { type Call, type CallStore, faultOf, type NodeReceipt } from '../batch/calls.ts'
+import { type Call, type CallStore, faultOf, type NodeReceipt, newCall } from '../batch/calls.ts'
 import type { Intake } from '../batch/intake.ts'
 import { nodeReceipt } from '../chain/aggregator-chain.ts'
 import { errorOf, fail, failKnown, type Outcome, type RpcCall, succeed } from './json-rpc.ts'
@@ -93,7 +93,7 @@ export function createMethods(
     {
       name: METHODS.sendBundle,
       summary:
-        'Takes exactly one signed transaction for the given block or a later one. A list may also hold both in one object, where the block is optional.',
+        'Takes exactly one signed transaction for the given block or a later one, also in one object (x-in-one-object).',
       route: 'sendBundle',
       form: form(['txs', 'blockNumber'], sendBundleParams, ([[bytes], block]) =>
         deps.intake(bytes as Hex, BigInt(block)),
@@ -128,14 +128,10 @@ export function createMethods(
       errors: [known('transactionNotFound')],
       example: {
         params: [hash],
-        result: {
-          ...{ hash, account, status: 'queued', route: 'direct' },
-          ...{ reason: null, costs: null, savings: null },
-          tracking: {
-            ...{ batched_transaction_hash: null, block_number: null, calls_in_batch: null },
-            ...{ reverted_batches: [], accepted_at_ms: 1_764_000_000_000 },
-          },
-        },
+        result: statusOf(
+          newCall({ hash, account, work: { kind: 'direct' }, faults: [] }, {}),
+          null,
+        ),
       },
     },
     {
