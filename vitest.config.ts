@@ -18,7 +18,7 @@ export const LONG = [
   'test/scenario/swap/{crash-points,manual-resolution}.test.ts',
   'test/contract/{aggregator/gas-tank,chain/refusing-node}.test.ts',
   'test/contract/gasless/{gasless-described,gasless-sandbox}.test.ts',
-  'test/contract/sandbox/sandbox-{aggregator-accounts,aggregator-trustless,evm,keep}.test.ts',
+  'test/contract/sandbox/sandbox-{aggregator-accounts,aggregator-bursts,aggregator-trustless,blobs,evm,keep}.test.ts',
   'test/unit/{ui/page/page-large,cli/init/module-types,sandbox/sandbox-contracts}.test.ts',
   'test/unit/{backtest/price-files/chain-rounds,signing/keys/keystore,store/segments}.test.ts',
   'test/unit/extending/*.test.ts',

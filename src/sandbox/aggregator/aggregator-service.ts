@@ -29,6 +29,7 @@ import {
   resumeAggregatorDeployment,
 } from './chain/deploy.ts'
 import { aggregatorAdminRoutes } from './rpc/admin-routes.ts'
+import { exampleTransaction } from './rpc/openrpc.ts'
 import { createAggregatorService, internalFailure } from './rpc/service.ts'
 
 /** Keys, accounts and a batch that exist before the service starts. */
@@ -106,10 +107,11 @@ export async function startAggregator(
   const common = { rpc, contracts, accounts, store, batcher, faults }
   const take = createIntake({ ...common, settings, sponsor, relayer: relayer.address })
   const intake: Intake = (raw, earliestBlock) => during(() => take(raw, earliestBlock))
+  const example = await exampleTransaction(settings.chainId)
   const server = await startJsonServer({
     name: 'aggregator',
     port: options.ports?.aggregator ?? 0,
-    handle: createAggregatorService(settings, { ...common, intake, foreignBatch }),
+    handle: createAggregatorService(settings, { ...common, intake, foreignBatch, example }),
     onCrash: internalFailure,
     log,
   })

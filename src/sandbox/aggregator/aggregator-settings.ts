@@ -14,6 +14,7 @@ export const AGGREGATOR_DEFAULTS: AggregatorSettings = {
   gasLimit: 'whole',
   domain: 'account',
   blobCostWei: 0n,
+  passthrough: false,
   windowMs: 300,
   callsPerBatch: 16,
   feeBps: 1_000,

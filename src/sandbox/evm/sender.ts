@@ -9,6 +9,8 @@ export type Receipt = {
   readonly blockNumber: Hex
   readonly gasUsed: Hex
   readonly effectiveGasPrice: Hex
+  /** Null or missing without blobs. */
+  readonly blobGasPrice?: Hex | null
   readonly logs: readonly { address: Hex; topics: readonly Hex[]; data: Hex }[]
 }
 
@@ -36,7 +38,11 @@ export type SentTransaction = {
   readonly value?: bigint
   readonly gas?: bigint
   /** Wei per gas; default: the node's choice. */
-  readonly fees?: { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
+  readonly fees?: Readonly<
+    Record<'maxFeePerGas' | 'maxPriorityFeePerGas' | 'maxFeePerBlobGas', bigint>
+  >
+  /** Only with fees. */
+  readonly blobs?: Readonly<Record<string, readonly Hex[]>> | undefined
   readonly authorizations?: readonly RpcAuthorization[]
 }
 
@@ -73,6 +79,11 @@ export function createSender(rpc: Rpc, address: Hex, firstNonce = 0) {
         ...(transaction.fees && {
           maxFeePerGas: numberToHex(transaction.fees.maxFeePerGas),
           maxPriorityFeePerGas: numberToHex(transaction.fees.maxPriorityFeePerGas),
+        }),
+        ...(transaction.blobs && {
+          ...transaction.blobs,
+          type: '0x3',
+          maxFeePerBlobGas: numberToHex(transaction.fees?.maxFeePerBlobGas ?? 0n),
         }),
         ...(transaction.authorizations && { authorizationList: transaction.authorizations }),
       },

@@ -143,6 +143,7 @@ export const sandboxSettingsSchema = settings(TABLE, {
     gasLimit: oneOf(['whole', 'target']),
     domain: oneOf(['account', 'proposer']),
     blobCost: etherOrNone,
+    passthrough: flag,
     window: duration({ min: '0s', max: '5m' }),
     callsPerBatch: integer({ min: 1, max: 64 }),
     feeBps: integer({ min: 0, max: 10_000 }),

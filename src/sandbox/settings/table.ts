@@ -118,7 +118,7 @@ export const TABLE = {
     gasTank: [
       'balances|balanceOf',
       'balances',
-      'Methods of the GasTank: `deposit(address)` and `balances(address)`, charges stay inside; or `deposit()` and `balanceOf(address)`, charges are taken out',
+      'Methods of the GasTank: `deposit(address)` and `balances(address)`, as published, charges stay inside; or `deposit()` and `balanceOf(address)`, charges are taken out',
     ],
     gasLimit: [
       'whole|target',
@@ -130,7 +130,12 @@ export const TABLE = {
       'account',
       "`verifyingContract` of the TrustlessProposer's domain: the account or the proposer",
     ],
-    blobCost: ['ether', '0', 'Charge for blob gas of each aggregated call, in ether'],
+    blobCost: ['ether', '0', 'Charge in ether for each aggregated call, besides its own blob gas'],
+    passthrough: [
+      'true|false',
+      'false',
+      'Whether the endpoint answers standard methods from the node, and broadcasts for accounts without a deposit',
+    ],
     window: ['duration', '300ms', 'Time that a call waits for others to share its transaction'],
     callsPerBatch: ['n', '16', 'Maximum calls in one transaction'],
     feeBps: ['bps', '1000', "Service's share of the savings from aggregation, in basis points"],

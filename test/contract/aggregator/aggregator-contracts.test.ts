@@ -1,4 +1,10 @@
-import { encodeFunctionData, getAddress, type Hex, parseEventLogs, zeroAddress } from 'viem'
+import {
+  decodeFunctionResult,
+  encodeFunctionData,
+  type Hex,
+  parseEventLogs,
+  zeroAddress,
+} from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
 import { recordData } from '../../support/aggregator/aggregator.ts'
@@ -229,25 +235,61 @@ describe('GasTank without charges', () => {
       encodeFunctionData({ abi: GAS_TANK_BALANCES, functionName: 'balances', args: [account] }),
     )
 
-  test('adds up deposits by beneficiary and emits an event', async () => {
+  const encode = (functionName: 'deposit' | 'withdraw', args: readonly unknown[]): Hex =>
+    encodeFunctionData({ abi: GAS_TANK_BALANCES, functionName, args } as never)
+  const read = (functionName: 'builder' | 'owner' | 'version') =>
+    deployed().rpc.call<Hex>('eth_call', [
+      { to: to(), data: encodeFunctionData({ abi: GAS_TANK_BALANCES, functionName }) },
+      'latest',
+    ])
+
+  test('adds up deposits by beneficiary, and its event names the new balance', async () => {
     const account = freshAddress()
     const { deployer: payer } = deployed().deployment
-    const data = encodeFunctionData({
-      ...{ abi: GAS_TANK_BALANCES, functionName: 'deposit', args: [account] },
-    })
-    await payer.send({ to: to(), value: 10n, data })
-    const { logs } = await payer.send({ to: to(), value: 7n, data })
+    await payer.send({ to: to(), value: 10n, data: encode('deposit', [account]) })
+    const { logs } = await payer.send({ to: to(), value: 7n, data: encode('deposit', [account]) })
     expect(await balances(account)).toBe(17n)
     const [log] = parseEventLogs({ abi: GAS_TANK_BALANCES, logs: logs as never })
-    expect(log?.args).toEqual({ account, from: getAddress(payer.address), amount: 7n })
+    expect(log).toMatchObject({
+      eventName: 'AccountDeposited',
+      args: { operator: account, newBalance: 17n },
+    })
+    expect(logs[0]?.topics).toHaveLength(1)
     expect(await balances(payer.address)).toBe(0n)
   })
 
-  test('rejects a plain transfer and the calls of the other generation', async () => {
+  test('credits deposit() and a plain transfer to their sender', async () => {
+    const { relayer: payer } = deployed().deployment
+    await payer.send({ to: to(), value: 3n, data: encode('deposit', []) })
+    await payer.send({ to: to(), value: 4n })
+    expect(await balances(payer.address)).toBe(7n)
+  })
+
+  test('names its builder and version, and pays out to its owner for the builder alone', async () => {
+    const { deployer: owner, relayer: builder } = deployed().deployment
+    const account = freshAddress()
+    await owner.send({ to: to(), value: 9n, data: encode('deposit', [account]) })
+    expect((await read('builder')).slice(26)).toBe(builder.address.slice(2).toLowerCase())
+    expect((await read('owner')).slice(26)).toBe(owner.address.slice(2).toLowerCase())
+    const version = { abi: GAS_TANK_BALANCES, functionName: 'version' } as const
+    expect(decodeFunctionResult({ ...version, data: await read('version') })).toBe('1.1.1')
+    const data = encode('withdraw', [2n])
+    expect(await deployed().revertOf({ from: owner.address, to: to(), data })).toBe('NotBuilder')
+    const from = builder.address
+    const tooMuch = encode('withdraw', [10n ** 30n])
+    expect(await deployed().revertOf({ from, to: to(), data: tooMuch })).toBe('FailedLowLevelCall')
+    const before = await deployed().balance(to())
+    const { logs } = await builder.send({ to: to(), data })
+    expect(await deployed().balance(to())).toBe(before - 2n)
+    const [log] = parseEventLogs({ abi: GAS_TANK_BALANCES, logs: logs as never })
+    expect(log).toMatchObject({ eventName: 'Withdrawn', args: { amount: 2n } })
+    // Its figures only grow.
+    expect(await balances(account)).toBe(9n)
+  })
+
+  test('rejects the calls of the other generation', async () => {
     const from = deployed().deployment.deployer.address
     const calls = [
-      '0x' as const,
-      encodeFunctionData({ abi: GAS_TANK, functionName: 'deposit' }),
       encodeFunctionData({ abi: GAS_TANK, functionName: 'balanceOf', args: [from] }),
       encodeFunctionData({ abi: GAS_TANK, functionName: 'depositFor', args: [from] }),
     ]

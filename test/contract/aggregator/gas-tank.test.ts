@@ -1,3 +1,4 @@
+import { parseEventLogs } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { Address } from '../../../src/domain/money/units.ts'
@@ -9,7 +10,7 @@ import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import type { AggregatorContext } from '../../../src/venues/context.ts'
 import { followRecorded } from '../../../src/venues/wallet/transaction.ts'
 import { accountInfo, ETHER, QUIET, sepoliaClient } from '../../support/aggregator/aggregator.ts'
-import { GAS_TANK } from '../../support/aggregator/aggregator-abi.ts'
+import { GAS_TANK, GAS_TANK_BALANCES } from '../../support/aggregator/aggregator-abi.ts'
 import {
   aggregatorSettingsOf,
   callContext,
@@ -106,24 +107,37 @@ function staysAbove(wei: bigint, times: number): (observed: readonly RuntimeEven
   }
 }
 
-const depositsBy = (signer: Key) => deposits({ from: signer.address })
-const depositsTo = (signer: Key) => deposits({ account: signer.address })
+const depositsBy = async (signer: Key) => {
+  const found = await deposits(signer)
+  return found.filter(({ from }) => from === signer.address).map(({ amount }) => amount)
+}
 
-/** Deposits from the event that both generations of the contract emit. */
-async function deposits(args: { account?: Address; from?: Address }): Promise<readonly bigint[]> {
-  const logs = await sepoliaClient(sandbox()).getContractEvents({
+/** Deposits for an account, with their payers, from the contract's events. */
+async function deposits({ address: account }: Key) {
+  const client = sepoliaClient(sandbox())
+  const logs = await client.getLogs({
     address: sandbox().sepolia.contracts.gasTank,
-    abi: GAS_TANK,
-    eventName: 'Deposited',
-    args,
     fromBlock: 0n,
   })
-  return logs.map((log) => log.args.amount ?? 0n)
+  let total = 0n
+  const found: { readonly from: Address; readonly amount: bigint }[] = []
+  for (const log of parseEventLogs({ abi: [...GAS_TANK, ...GAS_TANK_BALANCES], logs })) {
+    if (log.eventName !== 'Deposited' && log.eventName !== 'AccountDeposited') continue
+    const isNamed = log.eventName === 'Deposited'
+    const owner = isNamed ? log.args.account : log.args.operator
+    if (owner.toLowerCase() !== account) continue
+    // The published generation names the new balance.
+    const amount = isNamed ? log.args.amount : log.args.newBalance - total
+    total += amount
+    const { from } = await client.getTransaction({ hash: log.transactionHash })
+    found.push({ from, amount })
+  }
+  return found
 }
 
 /** Total deposits in either generation, which equal the balance before the first charge. */
 async function tankOf(signer: Key): Promise<bigint> {
-  return (await depositsTo(signer)).reduce((sum, wei) => sum + wei, 0n)
+  return (await deposits(signer)).reduce((sum, { amount }) => sum + amount, 0n)
 }
 
 /** An account whose deposit the service has indexed. */

@@ -30,16 +30,63 @@ describe('the envelope', () => {
     }
   })
 
-  test('invalid JSON is -32700 and an object that is no request -32600, both with id null', async () => {
+  test('invalid JSON is -32700, and a value that is no request is -32600 with its id if that is valid', async () => {
     expect((await post(sandbox(), '{"jsonrpc"')).body).toMatchObject({
       id: null,
       error: { code: -32700 },
     })
-    const wrong = [{}, { jsonrpc: '1.0', method: 'm', id: 1 }, 5, { jsonrpc: '2.0', method: 3 }]
-    for (const request of wrong) {
+    const method = 'eth_getTransactionReceipt'
+    const wrong: [request: unknown, id: unknown][] = [
+      [{}, null],
+      [5, null],
+      [null, null],
+      [{ jsonrpc: '2.0', method: 3 }, null],
+      [{ jsonrpc: '2.0', method, params: [unknownHash], id: true }, null],
+      [{ jsonrpc: '2.0', method, params: [unknownHash], id: [1] }, null],
+      [{ jsonrpc: '1.0', method, id: 1 }, 1],
+      [{ method, params: [unknownHash], id: 'a' }, 'a'],
+      [{ jsonrpc: '2.0', id: 2 }, 2],
+      [{ jsonrpc: '2.0', method, params: unknownHash, id: 3 }, 3],
+      [{ jsonrpc: '2.0', method, params: null, id: 4 }, 4],
+    ]
+    for (const [request, id] of wrong) {
       const { body } = await post(sandbox(), JSON.stringify(request))
-      expect(body).toMatchObject({ id: null, error: { code: -32600 } })
+      expect([request, body]).toMatchObject([request, { id, error: { code: -32600 } }])
     }
+    const all = await post(sandbox(), JSON.stringify(wrong.map(([request]) => request)))
+    expect(all.body.map(({ id }: { id: unknown }) => id)).toEqual(wrong.map(([, id]) => id))
+  })
+
+  test('the id null and fractional ids get responses, and unknown members are ignored', async () => {
+    for (const id of [null, 1.5, '', 0]) {
+      const request = { ...JSON.parse(bodyOf('eth_getTransactionReceipt', [unknownHash], id)) }
+      const { body } = await post(sandbox(), JSON.stringify({ ...request, trace: 'abc' }))
+      expect(body).toEqual({ jsonrpc: '2.0', id, result: null })
+    }
+  })
+
+  test('parameters may have names, and names that do not fit are -32602 with the id', async () => {
+    const method = 'agg_transactionStatus'
+    const named = async (params: object) =>
+      (await post(sandbox(), JSON.stringify({ jsonrpc: '2.0', id: 8, method, params }))).body
+    for (const params of [
+      { transactionHash: unknownHash },
+      { token: 'token', transactionHash: unknownHash },
+    ])
+      expect(await named(params)).toMatchObject({ id: 8, error: { code: -32003 } })
+    const wrong: [object, string][] = [
+      [{}, 'params: transactionHash is missing'],
+      [{ token: 'token' }, 'params: transactionHash is missing'],
+      [
+        { hash: unknownHash },
+        'params: no parameter is named hash: expected transactionHash, token',
+      ],
+      [{ transactionHash: '0x12' }, 'params: transactionHash: expected 0x and 64 hex digits'],
+    ]
+    for (const [params, message] of wrong)
+      expect(await named(params)).toEqual({
+        ...{ jsonrpc: '2.0', id: 8, error: { code: -32602, message } },
+      })
   })
 
   test('parameters of the wrong shape are -32602', async () => {
@@ -92,25 +139,6 @@ describe('the envelope', () => {
     expect((await post(sandbox(), bodyOf('eth_call', []), plain)).status).toBe(415)
     const huge = bodyOf('eth_sendRawTransaction', [`0x${'00'.repeat(1_100_000)}`])
     expect((await post(sandbox(), huge)).status).toBe(413)
-  })
-
-  test('an OpenRPC document at /docs names the six methods', async () => {
-    const response = await fetch(`${sandbox().aggregatorUrl}/docs`)
-    expect(response.headers.get('content-type')).toBe('application/json')
-    const document = JSON.parse(await response.text())
-    expect(document.openrpc).toBe('1.2.6')
-    expect(document.methods.map(({ name }: { name: string }) => name)).toEqual([
-      'eth_sendRawTransaction',
-      'eth_getTransactionReceipt',
-      'eth_sendBundle',
-      'agg_accountInfo',
-      'agg_transactionStatus',
-      'agg_getBatchedTransactionReceipt',
-    ])
-    const bundle = document.methods.find(({ name }: { name: string }) => name === 'eth_sendBundle')
-    const [txs, blockNumber] = bundle.params
-    expect(txs.schema.oneOf.map(({ type }: { type: string }) => type)).toEqual(['array', 'object'])
-    expect([txs.required, blockNumber.required]).toEqual([true, false])
   })
 })
 

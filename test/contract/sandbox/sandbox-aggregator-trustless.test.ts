@@ -7,6 +7,7 @@ import {
   domainContractOf,
   ETHER,
   funds,
+  landed,
   newAccount,
   nonceOf,
   onCallData,
@@ -160,8 +161,8 @@ describe.each(READINGS)('calls through the TrustlessProposer as %s', (reading) =
     const second = await trustlessTransaction(sandbox(), account, { nonce: 1n })
     const hash = await result(sandbox(), 'eth_sendRawTransaction', [second])
     const first = await submitAndLand(sandbox(), await trustlessTransaction(sandbox(), account))
-    const record = await recordWhen(sandbox(), hash, ({ state }) => state === 'landed')
-    expect(record.batchedTransactionHash).not.toBe(first.transactionHash)
+    const { blockNumber } = await landed(sandbox(), hash)
+    expect(Number(blockNumber)).toBeGreaterThanOrEqual(Number(first.blockNumber))
     expect(await nestedNonce(account)).toBe(2n)
   })
 

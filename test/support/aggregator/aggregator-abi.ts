@@ -2,9 +2,17 @@ import { parseAbi } from 'viem'
 
 /** The aggregation contracts as an outside client knows them, errors included. */
 export const GAS_TANK_BALANCES = parseAbi([
-  'function deposit(address account) payable',
-  'function balances(address account) view returns (uint256)',
-  'event Deposited(address indexed account, address indexed from, uint256 amount)',
+  'function deposit() payable',
+  'function deposit(address operator) payable',
+  'function balances(address operator) view returns (uint256)',
+  'function builder() view returns (address)',
+  'function owner() view returns (address)',
+  'function version() view returns (string)',
+  'function withdraw(uint256 amount)',
+  'event AccountDeposited(address operator, uint256 newBalance)',
+  'event Withdrawn(uint256 amount)',
+  'error NotBuilder()',
+  'error FailedLowLevelCall()',
 ])
 /** The other generation, which deducts charges from the deposit. */
 export const GAS_TANK = parseAbi([

@@ -10,7 +10,7 @@ import { createRpc, type Rpc } from '../../../src/sandbox/evm/rpc.ts'
 import type { Receipt } from '../../../src/sandbox/evm/sender.ts'
 import type { SandboxReading } from '../../../src/sandbox/options.ts'
 import { contractsOfReading, ETHER, SEPOLIA } from './aggregator.ts'
-import { DEMO, GAS_TANK, MULTICALL, PROPOSER } from './aggregator-abi.ts'
+import { DEMO, GAS_TANK, GAS_TANK_BALANCES, MULTICALL, PROPOSER } from './aggregator-abi.ts'
 
 /** A chain with the aggregation contracts but no service. */
 export type AggregatorChain = {
@@ -118,7 +118,7 @@ function chainOf(rpc: Rpc, deployment: AggregatorDeployment): AggregatorChain {
   }
 }
 
-const ERRORS = [...GAS_TANK, ...MULTICALL, ...PROPOSER, ...DEMO]
+const ERRORS = [...GAS_TANK, ...GAS_TANK_BALANCES, ...MULTICALL, ...PROPOSER, ...DEMO]
 
 function errorName(data: Hex): string {
   if (data === '0x') return 'empty'

@@ -1,6 +1,9 @@
 import { encodeAbiParameters, encodeEventTopics, type Hex, parseAbi } from 'viem'
 import { expect, test } from 'vitest'
-import { createAccounts } from '../../../src/sandbox/aggregator/account/accounts.ts'
+import {
+  type AccountsState,
+  createAccounts,
+} from '../../../src/sandbox/aggregator/account/accounts.ts'
 import type { Rpc } from '../../../src/sandbox/evm/rpc.ts'
 
 const GAS_TANK = '0x00000000000000000000000000000000000000aa'
@@ -8,9 +11,14 @@ const OWNER = '0x00000000000000000000000000000000000000bb'
 const DEPOSITED = parseAbi([
   'event Deposited(address indexed account, address indexed from, uint256 amount)',
 ])
+const PUBLISHED = parseAbi(['event AccountDeposited(address operator, uint256 newBalance)'])
 
 /** A chain whose blocks each hold one deposit of 7 wei, and whose log reads wait until the test releases them. */
-function chainOf(timestamp: number) {
+function chainOf(
+  timestamp: number,
+  logAt: (block: number) => unknown = logOf,
+  former?: AccountsState,
+) {
   const chain = { blocks: 0, release: (): void => undefined }
   const answers: Record<string, (params: readonly unknown[]) => unknown> = {
     eth_blockNumber: () => quantity(chain.blocks),
@@ -18,7 +26,7 @@ function chainOf(timestamp: number) {
     eth_getLogs: ([filter]) => {
       const { fromBlock, toBlock } = filter as { fromBlock: Hex; toBlock: Hex }
       const first = Math.max(1, Number(fromBlock))
-      return Array.from({ length: Number(toBlock) - first + 1 }, (_, at) => logOf(first + at))
+      return Array.from({ length: Number(toBlock) - first + 1 }, (_, at) => logAt(first + at))
     },
   }
   const rpc = {
@@ -31,7 +39,7 @@ function chainOf(timestamp: number) {
       return answer
     },
   } as unknown as Rpc
-  return { chain, accounts: createAccounts({ rpc, gasTank: GAS_TANK }, 0) }
+  return { chain, accounts: createAccounts({ rpc, gasTank: GAS_TANK }, 0, former) }
 }
 
 function logOf(block: number) {
@@ -69,4 +77,24 @@ test('a deposit in a block with a future time appears at once', async () => {
   chain.blocks = 1
   await done(chain, accounts.index())
   expect(accounts.info(OWNER)?.balance).toBe(7n)
+})
+
+test('deposits of the published generation are the growth of its balance, also after a restart', async () => {
+  const shown = encodeEventTopics({ abi: PUBLISHED, eventName: 'AccountDeposited' })
+  const growing = (block: number) => ({
+    blockNumber: quantity(block),
+    topics: shown,
+    data: encodeAbiParameters(
+      [{ type: 'address' }, { type: 'uint256' }],
+      [OWNER, [0n, 5n, 12n, 100n][block] ?? 0n],
+    ),
+  })
+  const { chain, accounts } = chainOf(0, growing)
+  chain.blocks = 2
+  await done(chain, accounts.index())
+  expect(accounts.info(OWNER)?.balance).toBe(12n)
+  const later = chainOf(0, growing, accounts.state())
+  later.chain.blocks = 3
+  await done(later.chain, later.accounts.index())
+  expect(later.accounts.info(OWNER)?.balance).toBe(100n)
 })

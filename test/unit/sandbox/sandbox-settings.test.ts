@@ -36,6 +36,7 @@ aggregator:
   gasLimit: target
   domain: proposer
   blobCost: "0.000000000000000001"
+  passthrough: true
   window: 50ms
   callsPerBatch: 4
   feeBps: 500
@@ -90,6 +91,7 @@ const EVERY_OPTION: EveryOption = {
     gasLimit: 'target',
     domain: 'proposer',
     blobCostWei: 1n,
+    passthrough: true,
     windowMs: 50,
     callsPerBatch: 4,
     feeBps: 500,

@@ -15,29 +15,29 @@ const BPS = 10_000n
  * first call does not pay for warming storage. Shares and fee are rounded down.
  *
  * The fee is `feeBps` of the savings over direct submission. Without savings the call is charged its direct cost, and the
- * service bears the rest. Blob gas saves nothing.
+ * service bears the rest. Blob gas (`blobCost`, wei) saves nothing.
  */
 export function splitCosts(
   batch: ReturnType<typeof batchCost>,
-  directGases: readonly bigint[],
-  { feeBps, blobCostWei }: { readonly feeBps: number; readonly blobCostWei: bigint },
+  calls: readonly { readonly directGas: bigint; readonly blobCost: bigint }[],
+  feeBps: number,
 ) {
-  const allDirectGas = directGases.reduce((sum, gas) => sum + gas, 0n)
+  const allDirectGas = calls.reduce((sum, { directGas }) => sum + directGas, 0n)
   const price = batch.effectiveGasPrice
-  return directGases.map((directGas) => {
+  return calls.map(({ directGas, blobCost }) => {
     const gasShare = (batch.gasUsed * directGas) / allDirectGas
     const costShare = (batch.gasUsed * price * directGas) / allDirectGas
     const directExecution = directGas * price
     const executionCost = lesserOf(costShare, directExecution)
     const fee = ((directExecution - executionCost) * BigInt(feeBps)) / BPS
-    const directCost = directExecution + blobCostWei
-    const charged = executionCost + fee + blobCostWei
+    const directCost = directExecution + blobCost
+    const charged = executionCost + fee + blobCost
     return {
       executionGas: lesserOf(gasShare, directGas),
       directGas,
       effectiveGasPrice: price,
       executionCost,
-      blobCost: blobCostWei,
+      blobCost,
       directCost,
       fee,
       charged,

@@ -1,7 +1,15 @@
-import { encodeEventTopics, type Hex, numberToHex, parseEventLogs, type RpcLog } from 'viem'
+import {
+  encodeEventTopics,
+  type Hex,
+  numberToHex,
+  type ParseEventLogsReturnType,
+  parseEventLogs,
+  type RpcLog,
+} from 'viem'
 import { blockAt, type Rpc } from '../../evm/rpc.ts'
-import { gasTankBalancesAbi } from '../chain/abi.ts'
+import { gasTankBalanceOfAbi, gasTankBalancesAbi } from '../chain/abi.ts'
 
+type DepositLog = ParseEventLogsReturnType<typeof EVENTS, undefined, true>[number]
 type Charge = { readonly account: Hex; readonly amount: bigint }
 
 /** A snapshot that another service can resume from. */
@@ -11,7 +19,16 @@ export type AccountsState = {
   readonly waiting: readonly Deposit[]
   /** First block whose deposits are unread. */
   readonly nextBlock: number
+  /** Balances on chain by the latest read `AccountDeposited`. Earlier versions had no such event. */
+  readonly totals?: readonly (readonly [Hex, bigint])[]
 }
+
+/** `Deposited` is the event of the generation `balanceOf`, and of `balances` in earlier versions of the sandbox. */
+const EVENTS = [...gasTankBalancesAbi, ...gasTankBalanceOfAbi]
+const TOPICS = [
+  encodeEventTopics({ abi: gasTankBalancesAbi, eventName: 'AccountDeposited' }),
+  encodeEventTopics({ abi: gasTankBalanceOfAbi, eventName: 'Deposited' }),
+].flat()
 
 type Account = { balance: bigint; outstanding: bigint; reserved: bigint }
 type Deposit = { readonly account: Hex; readonly amount: bigint; readonly visibleAtMs: number }
@@ -31,6 +48,7 @@ export function createAccounts(
   )
   let waiting: Deposit[] = [...former.waiting]
   let { nextBlock } = former
+  const totals = new Map(former.totals)
   let indexing: Promise<void> | undefined
 
   const readDeposits = async (): Promise<void> => {
@@ -39,25 +57,30 @@ export function createAccounts(
     const logs = await rpc.call<RpcLog[]>('eth_getLogs', [
       {
         address: gasTank,
-        // Both generations of the GasTank emit this event.
-        topics: encodeEventTopics({ abi: gasTankBalancesAbi, eventName: 'Deposited' }),
+        topics: [TOPICS],
         fromBlock: numberToHex(nextBlock),
         toBlock: numberToHex(latest),
       },
     ])
-    const found: Deposit[] = []
-    for (const { args, blockNumber } of parseEventLogs({ abi: gasTankBalancesAbi, logs })) {
-      const { timestamp } = await blockAt(rpc, numberToHex(BigInt(blockNumber ?? 0n)))
-      found.push({
-        account: lower(args.account),
-        amount: args.amount,
-        // Blocks mined faster than one a second have future timestamps.
-        visibleAtMs: Math.min(Number(timestamp) * 1000, Date.now()) + indexingDelayMs,
-      })
+    const found = []
+    for (const log of parseEventLogs({ abi: EVENTS, logs })) {
+      const { timestamp } = await blockAt(rpc, numberToHex(BigInt(log.blockNumber ?? 0n)))
+      // Blocks mined faster than one a second have future timestamps.
+      const visibleAtMs = Math.min(Number(timestamp) * 1000, Date.now()) + indexingDelayMs
+      found.push({ log, visibleAtMs })
     }
-    // Both change without an `await` in between, so that a snapshot never misses a deposit.
-    waiting.push(...found)
+    // All change without an `await` in between, so that a snapshot never misses a deposit.
+    for (const { log, visibleAtMs } of found) waiting.push({ ...depositIn(log), visibleAtMs })
     nextBlock = latest + 1
+  }
+  const depositIn = (log: DepositLog): Charge => {
+    if (log.eventName === 'Deposited')
+      return { account: lower(log.args.account), amount: log.args.amount }
+    const { newBalance } = log.args
+    const account = lower(log.args.operator)
+    const amount = newBalance - (totals.get(account) ?? 0n)
+    totals.set(account, newBalance)
+    return { account, amount }
   }
   const showDue = (nowMs: number): void => {
     for (const { account, amount, visibleAtMs } of waiting) {
@@ -116,6 +139,7 @@ export function createAccounts(
       accounts: Array.from(accounts, ([address, account]) => ({ address, ...account })),
       waiting: [...waiting],
       nextBlock,
+      totals: [...totals],
     }),
   }
 }

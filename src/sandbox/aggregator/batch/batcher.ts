@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
 import { ERROR_MESSAGES } from '../../../venues/call/client/aggregator-wire.ts'
-import type { Rpc } from '../../evm/rpc.ts'
+import { type Rpc, RpcError } from '../../evm/rpc.ts'
 import type { Receipt, Sender } from '../../evm/sender.ts'
 import type { SandboxLog } from '../../log.ts'
 import { batchCost, splitCosts } from '../account/account-costs.ts'
@@ -8,8 +8,8 @@ import type { Accounts } from '../account/accounts.ts'
 import type { AggregatorSettings } from '../aggregator-settings.ts'
 import { currentFees, executeData, gasOf, nodeReceipt } from '../chain/aggregator-chain.ts'
 import type { AggregatorContracts } from '../chain/deploy.ts'
-import { type AggregatedCall, type Call, faultOf, type NodeReceipt } from './calls.ts'
-import { readinessOf } from './readiness.ts'
+import { type AggregatedCall, blobsOf, type Call, faultOf, type NodeReceipt } from './calls.ts'
+import { blobHashes, readinessOf } from './readiness.ts'
 
 /** A snapshot that another batcher can resume from. */
 export type BatcherState = {
@@ -22,11 +22,17 @@ export type BatcherState = {
 export type Batcher = ReturnType<typeof createBatcher>
 
 type Fees = Awaited<ReturnType<typeof currentFees>>
+/** A call that may join the batch, with its gas as a separate transaction. */
 type Ready = { readonly call: AggregatedCall; readonly directGas: bigint }
+type BatchItem = Parameters<typeof executeData>[0][number] & Pick<Call, 'blobs'>
 
 /** Gas of the transaction itself; `GAS_PER_CALL` is the multicall's own gas for each call. */
 const BATCH_GAS = 100_000n
 const GAS_PER_CALL = 60_000n
+/** The node's block gas limit. */
+const BLOCK_GAS = 30_000_000n
+/** As many as one submitted transaction can have. */
+const BLOBS_MAX = 6
 const REVERTS_MAX = 3
 const WAIT_MS = 200
 const BATCHES_MAX = 100_000
@@ -41,7 +47,7 @@ export function createBatcher(
     readonly accounts: Accounts
     readonly log: SandboxLog
     /** A call that always reverts, from an account that is not a customer's. */
-    readonly hostileCall: () => Parameters<typeof executeData>[0][number]
+    readonly hostileCall: () => BatchItem
   },
   former: BatcherState = { queue: [], doubles: [], batches: [] },
 ) {
@@ -54,28 +60,51 @@ export function createBatcher(
     queue = queue.filter((queued) => queued !== call)
     accounts.resolve(call.account, { reserved: call.reserved, charged })
     call.progress = progress
+    call.blobs = undefined
   }
-  const send = async (calls: Parameters<typeof executeData>[0], fees: Fees): Promise<Receipt> => {
-    const gas = calls.reduce((sum, { work }) => sum + gasFor(work.gasLimit), BATCH_GAS)
-    const transaction = { to: contracts.multicall, data: executeData(calls), gas, fees }
-    const receipt = await relayer.send(transaction)
+  /** Wei of a call's blobs at a price of blob gas. */
+  const blobCostOf = ({ work }: AggregatedCall, price: bigint): bigint =>
+    (work.blobGas ?? 0n) * price + settings.blobCostWei
+  const send = async (calls: readonly BatchItem[], fees: Fees): Promise<Receipt> => {
+    const [to, data] = [contracts.multicall, executeData(calls)]
+    const terms = { gas: batchGas(calls), fees, blobs: blobsOf(calls) }
+    const receipt = await relayer.send({ to, data, ...terms })
     batches.add(receipt.transactionHash)
     const [oldest] = batches.size > BATCHES_MAX ? batches.keys() : []
     if (oldest !== undefined) batches.delete(oldest)
     return receipt
   }
-  const examine = async (call: AggregatedCall, fees: Fees): Promise<Ready[]> => {
-    const readiness = await readinessOf(call, { rpc, contracts, relayer: relayer.address })
-    if (readiness.kind === 'never') finish(call, { state: 'dropped', reason: readiness.reason })
-    if (readiness.kind === 'later') call.notBeforeMs = Date.now() + WAIT_MS
-    if (readiness.kind !== 'now') return []
-    const measured = await gasOf(rpc, { from: call.account, ...call.work.direct })
+  /** Undefined unless the call may join a batch after earlier calls of its account. Ends a first call that cannot succeed. */
+  const examine = async (
+    call: AggregatedCall,
+    before: readonly AggregatedCall[],
+    fees: Fees,
+  ): Promise<Ready | undefined> => {
+    const deps = { rpc, contracts, relayer: relayer.address }
+    const readiness = await readinessOf(call, deps, before)
+    const isFirst = before.length === 0
+    if (isFirst && readiness.kind === 'never')
+      finish(call, { state: 'dropped', reason: readiness.reason })
+    if (isFirst && readiness.kind === 'later') call.notBeforeMs = Date.now() + WAIT_MS
+    if (readiness.kind !== 'now') return undefined
+    const direct = { from: call.account, ...call.work.direct, ...blobHashes([call]) }
+    const measured = await gasOf(rpc, direct)
     // A call that fails directly has no direct gas for comparison.
     const directGas = measured ?? call.work.gasLimit
-    if (covers(call, directGas * fees.maxFeePerGas + settings.blobCostWei))
-      return [{ call, directGas }]
+    const blobCostMax = blobCostOf(call, fees.maxFeePerBlobGas)
+    if (covers(call, directGas * fees.maxFeePerGas + blobCostMax)) return { call, directGas }
     finish(call, { state: 'dropped', reason: ERROR_MESSAGES.insufficientBalance })
-    return []
+    return undefined
+  }
+  const examineRun = async (run: readonly AggregatedCall[], fees: Fees): Promise<Ready[]> => {
+    const ready: Ready[] = []
+    for (const call of run) {
+      const before = ready.map((earlier) => earlier.call)
+      const found = await examine(call, before, fees)
+      if (found === undefined) break
+      ready.push(found)
+    }
+    return ready
   }
   /** Raises the reservation if gas has become more expensive, so that no charge exceeds the deposit. */
   const covers = (call: AggregatedCall, costMax: bigint): boolean => {
@@ -88,14 +117,27 @@ export function createBatcher(
   const execute = async (ready: readonly Ready[], fees: Fees): Promise<void> => {
     const calls = ready.map(({ call }) => call)
     const hostile = calls.some(isSabotaged) ? [deps.hostileCall()] : []
-    const receipt = await send([...calls, ...hostile], fees)
+    const receipt = await send([...calls, ...hostile], fees).catch((error: unknown) => {
+      if (error instanceof RpcError && blobsOf(calls) !== undefined) return error
+      throw error
+    })
+    if (receipt instanceof RpcError) return refuse(ready, receipt, fees)
     deps.log('aggregator.batch', { calls: calls.length, txHash: receipt.transactionHash })
     if (receipt.status === '0x1') land(ready, receipt)
     else for (const call of calls) revert(call, receipt)
   }
+  /** The node refuses a batch if the proof of one blob is wrong: each call is tried alone, and ends if it is refused too. */
+  const refuse = async (ready: readonly Ready[], error: RpcError, fees: Fees): Promise<void> => {
+    const [first, ...others] = ready
+    if (others.length > 0) for (const one of ready) await execute([one], fees)
+    else if (first !== undefined) finish(first.call, { state: 'dropped', reason: error.message })
+  }
   const land = (ready: readonly Ready[], receipt: Receipt): void => {
-    const directGases = ready.map(({ directGas }) => directGas)
-    const allCosts = splitCosts(batchCost(receipt), directGases, settings)
+    const blobPrice = BigInt(receipt.blobGasPrice ?? 0)
+    const terms = ready.map(({ call, directGas }) => {
+      return { directGas, blobCost: blobCostOf(call, blobPrice) }
+    })
+    const allCosts = splitCosts(batchCost(receipt), terms, settings.feeBps)
     for (const [index, { call }] of ready.entries()) {
       const costs = allCosts[index]
       finish(call, { state: 'landed', receipt, batchSize: ready.length, costs }, costs?.charged)
@@ -123,12 +165,14 @@ export function createBatcher(
     async tick(nowMs: number): Promise<void> {
       const [double] = doubles.splice(0, 1)
       if (double !== undefined) await includeAgain(double)
-      const heads = headsOf(queue, nowMs)
-      if (!heads.some((call) => isDue(call, nowMs, settings.windowMs))) return
+      const runs = runsOf(queue, nowMs)
+      if (!runs.some(([head]) => isDue(head, nowMs, settings.windowMs))) return
       const fees = await currentFees(rpc)
-      const examined = chosenOf(heads, settings.callsPerBatch).map((call) => examine(call, fees))
+      const examined = chosenOf(runs, settings.callsPerBatch).map((run) => examineRun(run, fees))
       const ready = (await Promise.all(examined)).flat()
-      if (ready.length > 0) await execute(ready, fees)
+      const calls = ready.map(({ call }) => call)
+      const fitting = ready.filter((_, at) => fits(calls.slice(0, at + 1)))
+      if (fitting.length > 0) await execute(fitting, fees)
     },
     /** Null unless the transaction is a batch of this service. Reverted batches count. */
     batchReceipt: async (hash: Hex): Promise<NodeReceipt | null> =>
@@ -142,22 +186,52 @@ function gasFor(gasLimit: bigint): bigint {
   return (gasLimit * 64n * 64n) / (63n * 63n) + GAS_PER_CALL
 }
 
-/** Each account's call with the lowest nonce, unless it must wait. Ordered by acceptance time plus `patienceMs`. */
-function headsOf(queue: readonly AggregatedCall[], nowMs: number): AggregatedCall[] {
-  const heads = new Map<Hex, AggregatedCall>()
-  for (const call of queue) {
-    const head = heads.get(call.account)
-    if (head === undefined || call.work.nonce < head.work.nonce) heads.set(call.account, call)
-  }
-  return [...heads.values()]
-    .filter(({ notBeforeMs }) => notBeforeMs <= nowMs)
-    .sort((a, b) => a.acceptedAtMs + a.patienceMs - (b.acceptedAtMs + b.patienceMs))
+function batchGas(calls: readonly BatchItem[]): bigint {
+  return calls.reduce((sum, { work }) => sum + gasFor(work.gasLimit), BATCH_GAS)
 }
 
-/** The first `callsMax` calls. A call whose batch reverted is retried alone, so that it cannot revert others. */
-function chosenOf(heads: readonly AggregatedCall[], callsMax: number): AggregatedCall[] {
-  const suspect = heads.find(({ revertedBatches }) => revertedBatches.length > 0)
-  return suspect === undefined ? heads.slice(0, callsMax) : [suspect]
+/** Whether one transaction can hold the calls with their gas and blobs. */
+function fits(calls: readonly BatchItem[]): boolean {
+  const blobs = blobsOf(calls)?.blobs.length ?? 0
+  return calls.length === 1 || (batchGas(calls) <= BLOCK_GAS && blobs <= BLOBS_MAX)
+}
+
+type Run = readonly [AggregatedCall, ...AggregatedCall[]]
+
+/**
+ * Each account's calls by nonce, up to the first that must wait. Ordered by acceptance time plus `patienceMs` of the first
+ * call. A call whose batch reverted ends the run before it, so that it is tried first and alone.
+ */
+function runsOf(queue: readonly AggregatedCall[], nowMs: number): Run[] {
+  const accounts = new Map<Hex, AggregatedCall[]>()
+  for (const call of queue)
+    accounts.set(call.account, [...(accounts.get(call.account) ?? []), call])
+  const runs: Run[] = []
+  for (const calls of accounts.values()) {
+    const [head, ...others] = calls.sort((a, b) => Number(a.work.nonce - b.work.nonce))
+    if (head === undefined || head.notBeforeMs > nowMs) continue
+    const end = others.findIndex(
+      (call) => call.notBeforeMs > nowMs || call.revertedBatches.length > 0,
+    )
+    runs.push([head, ...(end < 0 ? others : others.slice(0, end))])
+  }
+  return runs.sort(([a], [b]) => a.acceptedAtMs + a.patienceMs - (b.acceptedAtMs + b.patienceMs))
+}
+
+/**
+ * At most `callsMax` calls: one of each account, then more. A call whose batch reverted is retried alone, so that it cannot
+ * revert others.
+ */
+function chosenOf(runs: readonly Run[], callsMax: number): (readonly AggregatedCall[])[] {
+  const suspect = runs.find(([head]) => head.revertedBatches.length > 0)
+  if (suspect !== undefined) return [[suspect[0]]]
+  const first = runs.slice(0, callsMax)
+  let room = callsMax - first.length
+  return first.map((run) => {
+    const taken = run.slice(0, 1 + room)
+    room -= taken.length - 1
+    return taken
+  })
 }
 
 function isDue(call: AggregatedCall, nowMs: number, windowMs: number): boolean {

@@ -1,4 +1,4 @@
-import type { Hex } from 'viem'
+import { type BlobSidecar, type Hex, sidecarsToVersionedHashes } from 'viem'
 import type { CallFault } from '../../faults.ts'
 import type { CallCosts } from '../account/account-costs.ts'
 import type { Authorization } from './raw-transaction.ts'
@@ -21,6 +21,8 @@ export type Work =
       readonly value: bigint
       /** Gas that the account's code may use. */
       readonly gasLimit: bigint
+      /** Gas of the transaction's own blobs. Missing in snapshots of earlier versions. */
+      readonly blobGas?: bigint
       /** The same call as a separate transaction, for the comparison of costs. */
       readonly direct: { readonly to: Hex; readonly data: Hex; readonly value: bigint }
       /** Order within the account: `nestedNonce`, or the transaction's nonce. */
@@ -57,6 +59,8 @@ export type Call = {
   /** Maximum cost, wei. */
   reserved: bigint
   notBeforeMs: number
+  /** Blobs for its batch, until it ends. */
+  blobs?: readonly BlobSidecar<Hex>[] | undefined
   readonly revertedBatches: Hex[]
   /** On-chain transactions that included the call again after it landed. */
   readonly repeatedIn: Hex[]
@@ -69,7 +73,11 @@ const CALLS_MAX = 100_000
 
 export function trustedWork(
   call: AggregatedCall['work']['direct'],
-  { gas, nonce }: { readonly gas: bigint; readonly nonce: number },
+  {
+    gas,
+    nonce,
+    blobGas = 0n,
+  }: { readonly gas: bigint; readonly nonce: number; readonly blobGas?: bigint },
 ): AggregatedCall['work'] {
   return {
     kind: 'aggregated',
@@ -78,6 +86,7 @@ export function trustedWork(
     data: call.data,
     value: call.value,
     gasLimit: gas,
+    blobGas,
     direct: call,
     nonce: BigInt(nonce),
     deadline: undefined,
@@ -86,7 +95,7 @@ export function trustedWork(
 
 export function newCall<W extends Work>(
   call: Pick<Call, 'hash' | 'account' | 'faults'> & { readonly work: W },
-  terms: Partial<Pick<Call, 'reserved' | 'earliestBlock' | 'patienceMs'>>,
+  terms: Partial<Pick<Call, 'reserved' | 'earliestBlock' | 'patienceMs' | 'blobs'>>,
 ): Call & { readonly work: W } {
   const acceptedAtMs = Date.now()
   return {
@@ -100,6 +109,18 @@ export function newCall<W extends Work>(
     revertedBatches: [],
     repeatedIn: [],
     ...terms,
+  }
+}
+
+/** All blobs of a batch in the order of its calls, under the names that nodes use; undefined without any. */
+export function blobsOf(calls: readonly Pick<Call, 'blobs'>[]) {
+  const sidecars = calls.flatMap(({ blobs }) => blobs ?? [])
+  if (sidecars.length === 0) return undefined
+  return {
+    blobs: sidecars.map(({ blob }) => blob),
+    commitments: sidecars.map(({ commitment }) => commitment),
+    proofs: sidecars.map(({ proof }) => proof),
+    blobVersionedHashes: sidecarsToVersionedHashes({ sidecars, to: 'hex' }),
   }
 }
 

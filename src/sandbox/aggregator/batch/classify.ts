@@ -35,6 +35,7 @@ export function classify(
   const { chainId, nonce, gas } = transaction
   if (chainId !== network.chainId) return refused(`invalid chain id ${chainId ?? 'none'}`)
   if (gas > GAS_MAX) return refused(`gas limit above ${GAS_MAX}`)
+  if (!transaction.hasItsBlobs) return refused('the blobs do not match their versioned hashes')
   // A sponsored authorization uses its own nonce, so the nonce of the transaction around it does not matter.
   if (asksForDelegation(transaction)) return delegation(transaction, sender, network)
   if (nonce < sender.nonce)
@@ -79,7 +80,7 @@ function asksForSignedCall(
 ): boolean {
   const { to, data } = transaction
   if (to === contracts.trustlessProposer.toLowerCase()) return true
-  if (to !== transaction.sender || cannotShare(transaction)) return false
+  if (to !== transaction.sender || transaction.authorizations.length > 0) return false
   // Without the proposer's code such a call would do nothing, or something that is not signed.
   const isTrustless = isDelegatedTo(sender, contracts.trustlessProposer)
   return isTrustless ? isOnCall(data) : readSignedCall(data) !== undefined
@@ -99,6 +100,7 @@ function trustless(transaction: RawTransaction, sender: Sender, network: Network
     data: signed.payload,
     value: signed.value,
     gasLimit: signed.gasLimit + (network.gasLimit === 'whole' ? 0n : VERIFICATION_GAS),
+    blobGas: transaction.blobGas,
     direct: { to: signed.target, data: signed.callData, value: signed.value },
     nonce: signed.nonce,
     deadline: signed.deadline,
@@ -111,9 +113,9 @@ function trusted(transaction: RawTransaction): Classified {
   return trustedWork({ to, data, value }, transaction)
 }
 
-/** Blobs and authorizations are valid only in the transaction that carries them. */
-function cannotShare({ carriesBlobs, authorizations }: RawTransaction): boolean {
-  return carriesBlobs || authorizations.length > 0
+/** Authorizations are valid only in the transaction that carries them. A batch takes blobs with an `onCall`. */
+function cannotShare({ blobGas, authorizations, to, sender, data }: RawTransaction): boolean {
+  return authorizations.length > 0 || (blobGas > 0n && !(to === sender && isOnCall(data)))
 }
 
 function isDelegatedTo({ code }: Sender, address: string): boolean {

@@ -18,7 +18,7 @@ import {
 } from './calls.ts'
 import { classify } from './classify.ts'
 import { type RawTransaction, readRawTransaction } from './raw-transaction.ts'
-import { readinessOf } from './readiness.ts'
+import { blobHashes, readinessOf } from './readiness.ts'
 import type { Sponsor } from './sponsor.ts'
 
 /**
@@ -29,7 +29,10 @@ export type Intake = (raw: Hex, earliestBlock: bigint) => Promise<Outcome>
 
 type IntakeDeps = {
   readonly rpc: Rpc
-  readonly settings: Pick<AggregatorSettings, 'chainId' | 'gasLimit' | 'blobCostWei'>
+  readonly settings: Pick<
+    AggregatorSettings,
+    'chainId' | 'gasLimit' | 'blobCostWei' | 'passthrough'
+  >
   readonly contracts: AggregatorContracts
   readonly relayer: Hex
   readonly accounts: Accounts
@@ -64,10 +67,14 @@ async function accept(
   earliestBlock: bigint,
 ): Promise<Outcome> {
   await deps.accounts.index()
-  if (deps.accounts.info(transaction.sender) === undefined) return failKnown('accountNotFound')
+  const { chainId, gasLimit, passthrough } = deps.settings
+  const isKnown = deps.accounts.info(transaction.sender) !== undefined
+  if (!isKnown && !passthrough) return failKnown('accountNotFound')
   const sender = await readAccount(deps.rpc, transaction.sender)
-  const { chainId, gasLimit } = deps.settings
   const work = classify(transaction, sender, { chainId, gasLimit, contracts: deps.contracts })
+  // Like a node, for example for the first deposit of an account.
+  if (!isKnown && (work.kind === 'aggregated' || work.kind === 'delegation'))
+    return failKnown('accountNotFound')
   switch (work.kind) {
     case 'refused':
       return fail('refused', work.reason)
@@ -121,21 +128,23 @@ async function enqueue(
   const account = transaction.sender
   if (batcher.queued(account).length >= QUEUED_MAX)
     return fail('refused', `${QUEUED_MAX} calls of this account are waiting already`)
+  const { blobs } = transaction
   const [direct, fees] = await Promise.all([
-    gasOf(rpc, { from: account, ...work.direct }),
+    gasOf(rpc, { from: account, ...work.direct, ...blobHashes([transaction]) }),
     currentFees(rpc),
   ])
-  const reserved = (direct ?? work.gasLimit) * fees.maxFeePerGas + deps.settings.blobCostWei
+  const blobCostMax = (work.blobGas ?? 0n) * fees.maxFeePerBlobGas + deps.settings.blobCostWei
+  const reserved = (direct ?? work.gasLimit) * fees.maxFeePerGas + blobCostMax
   if (!accounts.reserve(account, reserved)) return failKnown('insufficientBalance')
   // A call behind others of its account is not simulated, because it may pass once they have run.
   if (batcher.queued(account).length === 0) {
-    const readiness = await readinessOf({ account, work, earliestBlock }, deps)
+    const readiness = await readinessOf({ account, work, earliestBlock, blobs }, deps)
     if (readiness.kind === 'never') {
       accounts.resolve(account, { reserved, charged: 0n })
       return fail('refused', `execution reverted: ${readiness.reason}`)
     }
   }
-  const call = callOf(deps, transaction, { work, reserved, earliestBlock })
+  const call = callOf(deps, transaction, { work, reserved, earliestBlock, blobs })
   deps.store.add(call)
   if (faultOf(call, 'neverIncluded') === undefined) batcher.add(call)
   return succeed(call.hash)
@@ -144,7 +153,7 @@ async function enqueue(
 function callOf<W extends Work>(
   { faults }: IntakeDeps,
   { hash, sender: account }: RawTransaction,
-  { work, ...terms }: { work: W; reserved?: bigint; earliestBlock?: bigint },
+  { work, ...terms }: { work: W; reserved?: bigint; earliestBlock?: bigint; blobs?: Call['blobs'] },
 ): Call & { readonly work: W } {
   return newCall({ hash, account, work, faults: faults.forCall() }, terms)
 }

@@ -11,6 +11,7 @@ import {
   parseTransaction,
   type Signature,
   serializeTransaction,
+  sidecarsToVersionedHashes,
   type TransactionSerialized,
   toFunctionSelector,
   zeroAddress,
@@ -24,6 +25,9 @@ import { trustlessProposerAbi } from '../chain/abi.ts'
 export type RawTransaction = NonNullable<ReturnType<typeof readRawTransaction>>
 export type Authorization = ReturnType<typeof readAuthorization>
 
+/** EIP-4844 */
+const GAS_PER_BLOB = 131_072n
+
 const SIGNED_CALL = parseAbiParameters('bytes, uint256, uint256, bytes, uint256')
 
 /** Decodes a signed transaction, with addresses in lower case; undefined for other bytes. */
@@ -31,14 +35,15 @@ export function readRawTransaction(raw: Hex) {
   try {
     const { r, s, v, yParity, ...unsigned } = parseTransaction(raw as TransactionSerialized)
     const withoutBlobs = { ...unsigned, sidecars: undefined }
-    const carriesBlobs = unsigned.type === 'eip4844'
+    const hashes = (unsigned.type === 'eip4844' && unsigned.blobVersionedHashes) || []
+    const sidecars = 'sidecars' in unsigned && unsigned.sidecars ? [...unsigned.sidecars] : []
     const signature = { r, s, v, yParity }
     const list = 'authorizationList' in unsigned ? (unsigned.authorizationList ?? []) : []
     return {
       raw,
       // Hash without blobs, as on chain.
       hash: keccak256(
-        carriesBlobs ? serializeTransaction(withoutBlobs, signature as Signature) : raw,
+        hashes.length > 0 ? serializeTransaction(withoutBlobs, signature as Signature) : raw,
       ),
       sender: signerOf(keccak256(serializeTransaction(withoutBlobs)), signature),
       chainId: unsigned.chainId,
@@ -48,7 +53,9 @@ export function readRawTransaction(raw: Hex) {
       to: unsigned.to ? lower(unsigned.to) : undefined,
       data: unsigned.data ?? '0x',
       value: unsigned.value ?? 0n,
-      carriesBlobs,
+      blobGas: BigInt(hashes.length) * GAS_PER_BLOB,
+      hasItsBlobs: sidecarsToVersionedHashes({ sidecars, to: 'hex' }).join() === hashes.join(),
+      blobs: sidecars,
       authorizations: list.map(readAuthorization),
     }
   } catch {

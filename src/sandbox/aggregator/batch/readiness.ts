@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 import { blockAt, type Rpc } from '../../evm/rpc.ts'
 import { executeData, nestedNonce, readAccount, revertOf } from '../chain/aggregator-chain.ts'
 import type { AggregatorContracts } from '../chain/deploy.ts'
-import type { AggregatedCall } from './calls.ts'
+import { type AggregatedCall, blobsOf } from './calls.ts'
 
 type Readiness =
   | { readonly kind: 'now' | 'later' }
@@ -10,10 +10,11 @@ type Readiness =
 
 const LATER: Readiness = { kind: 'later' }
 
-/** Simulates the call at the latest block. */
+/** Simulates the call at the latest block, after earlier calls of its account. */
 export async function readinessOf(
-  call: Pick<AggregatedCall, 'account' | 'work' | 'earliestBlock'>,
+  call: Pick<AggregatedCall, 'account' | 'work' | 'earliestBlock' | 'blobs'>,
   deps: { readonly rpc: Rpc; readonly contracts: AggregatorContracts; readonly relayer: Hex },
+  before: readonly AggregatedCall[] = [],
 ): Promise<Readiness> {
   const { rpc, contracts, relayer: from } = deps
   const { work } = call
@@ -29,12 +30,20 @@ export async function readinessOf(
     return never('the account is not delegated to its proposer any more')
   if (BigInt(block.number) + 1n < call.earliestBlock) return LATER
   if (work.proposer === 'trustless') {
-    const next = await nestedNonce(rpc, call.account)
+    const next = (await nestedNonce(rpc, call.account)) + BigInt(before.length)
     if (work.nonce > next) return LATER
     if (work.nonce < next) return never('the nonce has been used')
   }
-  const revert = await revertOf(rpc, { from, to: contracts.multicall, data: executeData([call]) })
+  const calls = [...before, call]
+  const batch = { from, to: contracts.multicall, data: executeData(calls) }
+  const revert = await revertOf(rpc, { ...batch, ...blobHashes(calls) })
   return revert === undefined ? { kind: 'now' } : never(revert)
+}
+
+/** The hashes of the calls' blobs, for a simulation. */
+export function blobHashes(calls: readonly Pick<AggregatedCall, 'blobs'>[]) {
+  const blobs = blobsOf(calls)
+  return blobs && { blobVersionedHashes: blobs.blobVersionedHashes }
 }
 
 function never(reason: string): Readiness {

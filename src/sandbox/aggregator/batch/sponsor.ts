@@ -10,7 +10,6 @@ import type { Authorization } from './raw-transaction.ts'
 export type Sponsor = ReturnType<typeof createSponsor>
 
 const GAS = 200_000n
-const NO_TERMS = { feeBps: 0, blobCostWei: 0n }
 
 /** Sends customers' authorizations in the service's own transactions. */
 export function createSponsor({
@@ -38,7 +37,8 @@ export function createSponsor({
       authorizations: [authorization.rpc],
     })
     // An authorization alone in its transaction costs as much as a direct one, so nothing is saved.
-    const [costs] = splitCosts(batchCost(receipt), [BigInt(receipt.gasUsed)], NO_TERMS)
+    const alone = { directGas: BigInt(receipt.gasUsed), blobCost: 0n }
+    const [costs] = splitCosts(batchCost(receipt), [alone], 0)
     finish(call, { state: 'landed', receipt, batchSize: 1, costs }, costs?.charged)
   }
   return {

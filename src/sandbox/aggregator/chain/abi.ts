@@ -2,8 +2,8 @@ import { parseAbi } from 'viem'
 
 /** The ABI entries that the sandbox uses, with literal types for viem. A test compares them with the artifacts. */
 export const gasTankBalancesAbi = parseAbi([
-  'function deposit(address account) payable',
-  'event Deposited(address indexed account, address indexed from, uint256 amount)',
+  'function deposit(address operator) payable',
+  'event AccountDeposited(address operator, uint256 newBalance)',
 ])
 
 export const gasTankBalanceOfAbi = parseAbi([

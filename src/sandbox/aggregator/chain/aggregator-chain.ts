@@ -52,7 +52,7 @@ export function executeData(calls: readonly CallOfBatch[]): Hex {
 /** Why a batch would revert at the latest block; undefined if it would succeed. */
 export async function revertOf(
   rpc: Rpc,
-  batch: { from: Hex; to: Hex; data: Hex },
+  batch: { from: Hex; to: Hex; data: Hex; blobVersionedHashes?: readonly Hex[] },
 ): Promise<string | undefined> {
   try {
     await rpc.call('eth_call', [batch, 'latest'])
@@ -66,7 +66,7 @@ export async function revertOf(
 /** Total gas of a transaction at the latest block; undefined if it would revert. */
 export async function gasOf(
   rpc: Rpc,
-  call: { from: Hex; to: Hex; data: Hex; value: bigint },
+  call: { from: Hex; to: Hex; data: Hex; value: bigint; blobVersionedHashes?: readonly Hex[] },
 ): Promise<bigint | undefined> {
   const params = [{ ...call, value: numberToHex(call.value) }, 'latest', { tracer: 'callTracer' }]
   try {
@@ -79,15 +79,16 @@ export async function gasOf(
   }
 }
 
-/** The node's priority fee, and a maximum fee with room for twice the base fee. */
+/** The node's priority fee, and maximum fees with room for twice the base fees. */
 export async function currentFees(rpc: Rpc): Promise<NonNullable<SentTransaction['fees']>> {
-  const [block, tip] = await Promise.all([
+  const [block, tip, blobBaseFee] = await Promise.all([
     blockAt(rpc, 'latest'),
     rpc.call<Hex>('eth_maxPriorityFeePerGas'),
+    rpc.call<Hex>('eth_blobBaseFee'),
   ])
   const maxPriorityFeePerGas = BigInt(tip)
   const maxFeePerGas = 2n * BigInt(block.baseFeePerGas) + maxPriorityFeePerGas
-  return { maxFeePerGas, maxPriorityFeePerGas }
+  return { maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas: 2n * BigInt(blobBaseFee) }
 }
 
 export function nodeReceipt(rpc: Rpc, hash: Hex): Promise<NodeReceipt | null> {

@@ -45,9 +45,8 @@ export async function deployAggregatorContracts(
   const [deployer, relayer] = await richSenders(rpc)
   // Clients batch their reads on this chain too.
   await rpc.call('anvil_setCode', [MULTICALL3_ADDRESS, multicall3.deployedBytecode])
-  const gasTankAddress = await (gasTank === 'balances'
-    ? deploy(deployer, gasTankBalances)
-    : deploy(deployer, gasTankBalanceOf, [relayer.address]))
+  const tank = gasTank === 'balances' ? gasTankBalances : gasTankBalanceOf
+  const gasTankAddress = await deploy(deployer, tank, [relayer.address])
   const multicallAddress = await deploy(deployer, multicall, [relayer.address])
   const contracts = {
     gasTank: gasTankAddress,

@@ -1,7 +1,11 @@
 import * as z from 'zod'
 import { ERROR_MESSAGES, rpcRequestSchema } from '../../../venues/call/client/aggregator-wire.ts'
 
-export type RpcErrorObject = { readonly code: number; readonly message: string }
+export type RpcErrorObject = {
+  readonly code: number
+  readonly message: string
+  readonly data?: unknown
+}
 export type Outcome =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly error: RpcErrorObject }
@@ -23,27 +27,31 @@ const ERROR_CODES = {
 
 const BATCH_MAX = 100
 
-/** A request without an id is a notification and gets no response. */
+/** A request without an id is a notification and gets no response. The id null gets one. */
 const requestSchema = rpcRequestSchema.extend({
-  params: z.array(z.unknown()).default([]),
-  id: rpcRequestSchema.shape.id.optional(),
+  params: z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())]).default([]),
+  id: rpcRequestSchema.shape.id.nullish(),
 })
+const identified = rpcRequestSchema.pick({ id: true })
 
 export type RpcCall = z.output<typeof requestSchema>
 
-/** Calls in a body; `undefined` for an item that is not a request. `isBatch`: the responses belong in an array. */
+/** Requests in a body; for an item that is no request its id, or null. `isBatch`: the responses belong in an array. */
 export function readCalls(text: string) {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    return { ok: false, error: errorOf('parse', 'the body is not well-formed JSON') } as const
+    return { ok: false, error: SERVICE_ERRORS.parse } as const
   }
   const items: readonly unknown[] = Array.isArray(value) ? value : [value]
   const refused = (why: string) => ({ ok: false, error: errorOf('invalidRequest', why) }) as const
   if (items.length === 0) return refused('an empty batch')
   if (items.length > BATCH_MAX) return refused(`more than ${BATCH_MAX} requests`)
-  const calls = items.map((item) => requestSchema.safeParse(item).data)
+  const calls = items.map((item) => {
+    const { data: call } = requestSchema.safeParse(item)
+    return { call, id: call?.id ?? identified.safeParse(item).data?.id ?? null }
+  })
   return { ok: true, isBatch: Array.isArray(value), calls } as const
 }
 
@@ -71,3 +79,15 @@ export function failKnown(code: keyof typeof ERROR_MESSAGES): Outcome {
 export function errorOf(code: keyof typeof ERROR_CODES, message: string): RpcErrorObject {
   return { code: ERROR_CODES[code], message }
 }
+
+/** Errors that any request may get. */
+export const SERVICE_ERRORS = {
+  parse: errorOf('parse', 'the body is not well-formed JSON'),
+  invalidRequest: errorOf('invalidRequest', 'not a JSON-RPC 2.0 request'),
+  methodNotFound: errorOf(
+    'methodNotFound',
+    'no such method here: standard methods go to a standard provider',
+  ),
+  internal: errorOf('internal', 'internal failure'),
+  rateLimited: errorOf('rateLimited', 'too many requests'),
+} as const

@@ -1,26 +1,32 @@
 import { type Hex, hashMessage, hexToBytes, keccak256, stringToHex } from 'viem'
-import type { ZodType } from 'zod'
+import * as z from 'zod'
 import {
   accountInfoParams,
   batchedReceiptParams,
+  ERROR_MESSAGES,
   getTransactionReceiptParams,
   METHODS,
   prefixedMethods,
+  receiptSchema,
   sendBundleObjectParams,
   sendBundleParams,
   sendRawTransactionParams,
+  transactionHashSchema,
   transactionStatusParams,
+  weiText,
 } from '../../../venues/call/client/aggregator-wire.ts'
 import { recoverAddress } from '../../evm/recover.ts'
 import type { Rpc } from '../../evm/rpc.ts'
-import type { AggregatorRoute } from '../../faults.ts'
-import type { CallCosts } from '../account/account-costs.ts'
 import { type Accounts, lower } from '../account/accounts.ts'
+import type { AggregatorSettings } from '../aggregator-settings.ts'
 import type { Batcher } from '../batch/batcher.ts'
-import { type Call, type CallStore, faultOf, type NodeReceipt } from '../batch/calls.ts'
+import { type Call, type CallStore, faultOf, type NodeReceipt, newCall } from '../batch/calls.ts'
 import type { Intake } from '../batch/intake.ts'
 import { nodeReceipt } from '../chain/aggregator-chain.ts'
-import { fail, failKnown, type Outcome, succeed } from './json-rpc.ts'
+import { errorOf, fail, failKnown, type Outcome, type RpcCall, succeed } from './json-rpc.ts'
+import { type Envelope, form, type Method } from './method.ts'
+import { type ExampleTransaction, openRpcDocument } from './openrpc.ts'
+import { statusOf, statusSchema } from './status.ts'
 
 export type MethodDeps = {
   readonly rpc: Rpc
@@ -30,86 +36,152 @@ export type MethodDeps = {
   readonly intake: Intake
   /** Hash of a batch without customers' calls, for false receipts. */
   readonly foreignBatch: Hex
-}
-
-/** The HTTP request around a call: its signature header, and the text that the signature covers. */
-export type Envelope = { readonly signatureHeader: string | undefined; readonly bodyText: string }
-
-type Method = {
-  readonly route: AggregatorRoute
-  run(params: readonly unknown[], envelope: Envelope): Promise<Outcome>
+  /** The transaction of the description's examples. */
+  readonly example: ExampleTransaction
 }
 
 /** The sandbox's own message: the interface defines none for this error. */
-export const AUTHENTICATION_FAILURE = 'authentication failure'
+const AUTHENTICATION_FAILURE = 'authentication failure'
+const SUBMIT_ERRORS = [
+  known('accountNotFound'),
+  known('insufficientBalance'),
+  errorOf('refused', 'the reason for which the transaction was not taken'),
+]
+const HASH_RESULT = { name: 'transactionHash', schema: transactionHashSchema }
+const RECEIPT_RESULT = { name: 'receipt', schema: receiptSchema }
+/** The interface's fields, and those that deployments have in addition. */
+const ACCOUNT_INFO = z.object({
+  balance: weiText,
+  outstanding_charge: weiText,
+  whitelisted: z.boolean(),
+  gas_unit_discount: z.number(),
+})
+const NO_EFFECT = { whitelisted: false, gas_unit_discount: 0 }
 
-/** The six methods by their names on the wire. */
-export function createMethods(deps: MethodDeps, prefix: string): ReadonlyMap<string, Method> {
-  const own = prefixedMethods(prefix)
-  const methods: Readonly<Record<string, Method>> = {
-    [METHODS.sendRawTransaction]: method('sendRawTransaction', sendRawTransactionParams, ([raw]) =>
-      deps.intake(raw as Hex, 0n),
-    ),
-    [METHODS.sendBundle]: sendBundle(deps),
-    [METHODS.getTransactionReceipt]: method(
-      'transactionReceipt',
-      getTransactionReceiptParams,
-      ([hash]) => receipt(deps, hash),
-    ),
-    [own.accountInfo]: method('accountInfo', accountInfoParams, ([account], envelope) =>
-      accountInfo(deps, account, envelope),
-    ),
-    [own.transactionStatus]: method('transactionStatus', transactionStatusParams, ([hash]) =>
-      status(deps, hash),
-    ),
-    [own.getBatchedTransactionReceipt]: method(
-      'batchedReceipt',
-      batchedReceiptParams,
-      async ([hash]) => succeed(await deps.batcher.batchReceipt(lower(hash as Hex))),
-    ),
-  }
-  return new Map(Object.entries(methods))
-}
-
-/** Accepts parameters as a list or as one object. An error refers to the form that was sent. */
-function sendBundle(deps: MethodDeps): Method {
-  const listed = method('sendBundle', sendBundleParams, ([[raw], block]) =>
-    deps.intake(raw as Hex, BigInt(block)),
-  )
-  const named = method('sendBundle', sendBundleObjectParams, ([{ txs, blockNumber }]) =>
-    deps.intake(txs[0] as Hex, BigInt(blockNumber ?? 0)),
-  )
-  return {
-    route: 'sendBundle',
-    run(params, envelope) {
-      const [first] = params
-      const isObject = typeof first === 'object' && first !== null && !Array.isArray(first)
-      return (isObject ? named : listed).run(params, envelope)
+/** The six methods and `rpc.discover`, by their names on the wire. */
+export function createMethods(
+  deps: MethodDeps,
+  { wire, passthrough }: Pick<AggregatorSettings, 'wire' | 'passthrough'>,
+): ReadonlyMap<string, Method> {
+  const own = prefixedMethods(wire.methodPrefix)
+  const { raw, hash, account } = deps.example
+  const receiptExample = { transactionHash: hash, blockNumber: '0x10', status: '0x1' }
+  const methods: readonly Method[] = [
+    {
+      name: METHODS.sendRawTransaction,
+      summary: 'Takes a signed transaction and answers its hash.',
+      route: 'sendRawTransaction',
+      form: form(['rawTransaction'], sendRawTransactionParams, ([bytes]) =>
+        deps.intake(bytes as Hex, 0n),
+      ),
+      result: HASH_RESULT,
+      errors: SUBMIT_ERRORS,
+      example: { params: [raw], result: hash },
     },
-  }
-}
-
-function method<T>(
-  route: AggregatorRoute,
-  schema: ZodType<T>,
-  run: (params: T, envelope: Envelope) => Promise<Outcome>,
-): Method {
-  return {
-    route,
-    async run(params, envelope) {
-      const parsed = schema.safeParse(params)
-      if (parsed.success) return run(parsed.data, envelope)
-      const [first] = parsed.error.issues
-      const where = first === undefined ? '' : `params.${first.path.join('.')}: `
-      return fail('invalidParams', `${where}${first?.message ?? 'invalid'}`)
+    {
+      name: METHODS.getTransactionReceipt,
+      summary:
+        'The receipt of the on-chain transaction that holds it, or null while there is none.',
+      route: 'transactionReceipt',
+      form: form(['transactionHash'], getTransactionReceiptParams, ([of]) =>
+        receipt(deps, of, passthrough),
+      ),
+      result: RECEIPT_RESULT,
+      errors: [],
+      example: { params: [hash], result: receiptExample },
     },
-  }
+    {
+      name: METHODS.sendBundle,
+      summary:
+        'Takes exactly one signed transaction for the given block or a later one, also in one object (x-in-one-object).',
+      route: 'sendBundle',
+      form: form(['txs', 'blockNumber'], sendBundleParams, ([[bytes], block]) =>
+        deps.intake(bytes as Hex, BigInt(block)),
+      ),
+      inOneObject: form(['bundle'], sendBundleObjectParams, ([{ txs, blockNumber }]) =>
+        deps.intake(txs[0] as Hex, BigInt(blockNumber ?? 0)),
+      ),
+      result: HASH_RESULT,
+      errors: SUBMIT_ERRORS,
+      example: { params: [[raw], '0x1'], result: hash },
+    },
+    {
+      name: own.accountInfo,
+      summary: `Deposit and charges of the account that signed the header ${wire.signatureHeader}.`,
+      route: 'accountInfo',
+      form: form(['accountAddress'], accountInfoParams, ([of], envelope) =>
+        accountInfo(deps, of, envelope),
+      ),
+      result: { name: 'accountInfo', schema: ACCOUNT_INFO },
+      errors: [known('accountNotFound'), errorOf('authentication', AUTHENTICATION_FAILURE)],
+      example: {
+        params: [account],
+        result: { balance: '50000000000000000', outstanding_charge: '0', ...NO_EFFECT },
+      },
+    },
+    {
+      name: own.transactionStatus,
+      summary: 'Status, costs, savings and tracking details.',
+      route: 'transactionStatus',
+      form: form(['transactionHash', 'token'], transactionStatusParams, ([of]) => status(deps, of)),
+      result: { name: 'status', schema: statusSchema },
+      errors: [known('transactionNotFound')],
+      example: {
+        params: [hash],
+        result: statusOf(
+          newCall({ hash, account, work: { kind: 'direct' }, faults: [] }, {}),
+          null,
+        ),
+      },
+    },
+    {
+      name: own.getBatchedTransactionReceipt,
+      summary: 'The receipt of an on-chain transaction that held a batch, or null.',
+      route: 'batchedReceipt',
+      form: form(['batchedTransactionHash'], batchedReceiptParams, async ([of]) =>
+        succeed(await deps.batcher.batchReceipt(lower(of as Hex))),
+      ),
+      result: RECEIPT_RESULT,
+      errors: [],
+      example: { params: [hash], result: null },
+    },
+    {
+      name: 'rpc.discover',
+      summary: 'This description.',
+      form: form([], z.tuple([]), async (_, { origin }) =>
+        succeed(openRpcDocument(methods, { origin, passthrough })),
+      ),
+      result: { name: 'openrpc', schema: z.looseObject({ openrpc: z.string() }) },
+      errors: [],
+    },
+  ]
+  return new Map(methods.map((method) => [method.name, method]))
 }
 
-async function receipt(deps: MethodDeps, hash: string): Promise<Outcome> {
+function known(error: keyof typeof ERROR_MESSAGES) {
+  return errorOf(error, ERROR_MESSAGES[error])
+}
+
+/** Standard methods, without those that use the node's own keys or submit past the service. */
+const STANDARD = /^(?:eth_(?!accounts$|coinbase$|send|sign)|net_|web3_)/
+
+/** The node's answer to a standard method; undefined for others. */
+export async function askNode(
+  { rpc }: Pick<MethodDeps, 'rpc'>,
+  { method, params }: RpcCall,
+): Promise<Outcome | undefined> {
+  if (!STANDARD.test(method)) return undefined
+  const answer = await rpc.ask(method, params)
+  return answer.error === undefined
+    ? succeed(answer.result ?? null)
+    : { ok: false, error: answer.error }
+}
+
+/** Null for a hash that was never submitted here, unless the node may answer. */
+async function receipt(deps: MethodDeps, hash: string, passthrough: boolean): Promise<Outcome> {
   const call = deps.store.get(lower(hash as Hex))
-  // Null for a hash that was never submitted here, as from any node.
-  if (call === undefined) return succeed(null)
+  if (call === undefined)
+    return succeed(passthrough ? await nodeReceipt(deps.rpc, hash as Hex) : null)
   if (isHidden(call)) return failKnown('transactionNotFound')
   const lies = faultOf(call, 'lieReceipt') !== undefined
   return succeed(await (lies ? nodeReceipt(deps.rpc, deps.foreignBatch) : receiptOf(deps, call)))
@@ -148,9 +220,7 @@ async function accountInfo(
   return succeed({
     balance: info.balance.toString(),
     outstanding_charge: info.outstanding.toString(),
-    // Fields that deployments have in addition to the interface's.
-    whitelisted: false,
-    gas_unit_discount: 0,
+    ...NO_EFFECT,
   })
 }
 
@@ -170,73 +240,4 @@ function authenticated(header: string | undefined, bodyText: string): Hex | unde
   const digest = hashMessage({ raw: keccak256(stringToHex(bodyText)) })
   const signer = recoverAddress(digest, signature.subarray(0, 64), parity)
   return signer === lower(address as Hex) ? signer : undefined
-}
-
-/**
- * Status of a transaction, with wei as text. The interface names no fields, so these are the sandbox's own. `directReceipt`:
- * receipt of a transaction that was broadcast unchanged.
- */
-function statusOf(call: Call, directReceipt: NodeReceipt | null) {
-  const { progress, work } = call
-  const landed = progress.state === 'landed' ? progress : undefined
-  const receipt = landed?.receipt ?? directReceipt
-  const ownCosts = landed?.costs && costFields(landed.costs)
-  const costs = work.kind === 'direct' ? directReceipt && directCosts(directReceipt) : ownCosts
-  return {
-    hash: call.hash,
-    account: call.account,
-    status: statusText(call, receipt),
-    route: work.kind,
-    reason: progress.state === 'dropped' ? progress.reason : null,
-    costs: costs ?? null,
-    savings: (landed?.costs && savingsFields(landed.costs)) ?? null,
-    tracking: {
-      batched_transaction_hash: receipt?.transactionHash ?? null,
-      block_number: receipt === null ? null : Number(receipt.blockNumber),
-      calls_in_batch: landed?.batchSize ?? null,
-      reverted_batches: call.revertedBatches,
-      accepted_at_ms: call.acceptedAtMs,
-    },
-  }
-}
-
-function statusText({ progress }: Call, receipt: NodeReceipt | null) {
-  if (receipt !== null) return receipt.status === '0x1' ? 'landed' : 'reverted'
-  return progress.state === 'dropped' ? 'dropped' : 'queued'
-}
-
-function savingsFields({ directGas, directCost, savings }: CallCosts) {
-  return {
-    direct_gas: directGas.toString(),
-    direct_cost: directCost.toString(),
-    saved: savings.toString(),
-  }
-}
-
-function costFields(costs: Omit<CallCosts, 'directGas' | 'directCost' | 'savings'>) {
-  return {
-    execution_gas: costs.executionGas.toString(),
-    effective_gas_price: costs.effectiveGasPrice.toString(),
-    execution_cost: costs.executionCost.toString(),
-    blob_cost: costs.blobCost.toString(),
-    service_fee: costs.fee.toString(),
-    charged: costs.charged.toString(),
-  }
-}
-
-/** The sender's own costs on the chain, which are not charged to the deposit. */
-function directCosts({ gasUsed, effectiveGasPrice, blobGasUsed, blobGasPrice }: NodeReceipt) {
-  return costFields({
-    executionGas: quantity(gasUsed),
-    effectiveGasPrice: quantity(effectiveGasPrice),
-    executionCost: quantity(gasUsed) * quantity(effectiveGasPrice),
-    blobCost: quantity(blobGasUsed) * quantity(blobGasPrice),
-    fee: 0n,
-    charged: 0n,
-  })
-}
-
-/** Nodes omit blob fields, or return null, for a transaction without blobs. */
-function quantity(value: unknown): bigint {
-  return typeof value === 'string' ? BigInt(value) : 0n
 }

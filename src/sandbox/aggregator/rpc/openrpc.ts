@@ -1,109 +1,79 @@
+import { type Hex, keccak256 } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import * as z from 'zod'
-import {
-  ERROR_MESSAGES,
-  METHODS,
-  prefixedMethods,
-  receiptSchema,
-  sendBundleObjectParams,
-  sendBundleParams,
-  sendRawTransactionParams,
-  transactionHashSchema,
-  transactionStatusSchema,
-  weiText,
-} from '../../../venues/call/client/aggregator-wire.ts'
-import { addressText } from '../../../venues/swap/client/gasless-wire.ts'
-import type { AggregatorSettings } from '../aggregator-settings.ts'
-import { errorOf } from './json-rpc.ts'
-import { AUTHENTICATION_FAILURE } from './methods.ts'
+import { lower } from '../account/accounts.ts'
+import { errorOf, SERVICE_ERRORS } from './json-rpc.ts'
+import type { Method } from './method.ts'
 
-const HASH = shapeOf(transactionHashSchema)
-const RECEIPT = { name: 'receipt', schema: shapeOf(receiptSchema) }
-const ACCOUNT_INFO = z.object({
-  balance: weiText,
-  outstanding_charge: weiText,
-  whitelisted: z.boolean(),
-  gas_unit_discount: z.number(),
-})
-const [RAW] = sendRawTransactionParams.def.items
-const [TXS, BLOCK] = sendBundleParams.def.items
-const [BUNDLE] = sendBundleObjectParams.def.items
-
-/** OpenRPC 1.2.6 description of the service. */
-export function openRpcDocument({ methodPrefix, signatureHeader }: AggregatorSettings['wire']) {
-  const own = prefixedMethods(methodPrefix)
-  const methods = [
-    {
-      name: METHODS.sendRawTransaction,
-      summary: 'Takes a signed transaction and answers its hash.',
-      params: [parameter('rawTransaction', shapeOf(RAW))],
-      result: { name: 'transactionHash', schema: HASH },
-      errors: submitErrors(),
-    },
-    {
-      name: METHODS.getTransactionReceipt,
-      summary:
-        'The receipt of the on-chain transaction that holds it, or null while there is none.',
-      params: [parameter('transactionHash', HASH)],
-      result: RECEIPT,
-      errors: [known('transactionNotFound')],
-    },
-    {
-      name: METHODS.sendBundle,
-      summary:
-        'Takes exactly one signed transaction, for the given block or a later one, as two parameters or as one object.',
-      params: [
-        parameter('txs', { oneOf: [shapeOf(TXS), shapeOf(BUNDLE)] }),
-        parameter('blockNumber', shapeOf(BLOCK), false),
-      ],
-      result: { name: 'transactionHash', schema: HASH },
-      errors: submitErrors(),
-    },
-    {
-      name: own.accountInfo,
-      summary: `Deposit and charges of the account that signed the header ${signatureHeader}.`,
-      params: [parameter('accountAddress', shapeOf(addressText))],
-      result: { name: 'accountInfo', schema: shapeOf(ACCOUNT_INFO) },
-      errors: [known('accountNotFound'), errorOf('authentication', AUTHENTICATION_FAILURE)],
-    },
-    {
-      name: own.transactionStatus,
-      summary: 'Status, costs, savings and tracking details.',
-      params: [
-        parameter('transactionHash', HASH),
-        parameter('token', shapeOf(z.string().min(1)), false),
-      ],
-      result: { name: 'status', schema: shapeOf(transactionStatusSchema) },
-      errors: [known('transactionNotFound')],
-    },
-    {
-      name: own.getBatchedTransactionReceipt,
-      summary: 'The receipt of an on-chain transaction that held a batch, or null.',
-      params: [parameter('batchedTransactionHash', HASH)],
-      result: RECEIPT,
-      errors: [],
-    },
-  ]
+/** OpenRPC 1.2.6 description of the methods. `origin`: address of the service. */
+export function openRpcDocument(
+  methods: Iterable<Method>,
+  { origin, passthrough }: { readonly origin: string; readonly passthrough: boolean },
+) {
+  const others = passthrough
+    ? 'Standard methods that are not listed go to the node.'
+    : 'Standard methods that are not listed go to a standard provider.'
   return {
     openrpc: '1.2.6',
-    info: { title: 'Transaction aggregation service (sandbox)', version: '1.0.0' },
-    methods: methods.map((method) => ({ ...method, paramStructure: 'by-position' })),
+    info: {
+      title: 'Transaction aggregation service (sandbox)',
+      version: '1.0.0',
+      description: `${others} Every method may also answer the errors in components.errors.`,
+    },
+    servers: [{ name: 'sandbox', url: `${origin}/` }],
+    methods: Array.from(methods, described),
+    components: { errors: SERVICE_ERRORS },
   }
 }
 
+function described({ name, summary, form, inOneObject, result, errors, example }: Method) {
+  const { params } = form
+  return {
+    name,
+    summary,
+    paramStructure: 'either',
+    params: params.map(descriptor),
+    ...(inOneObject && { 'x-in-one-object': inOneObject.params.map(descriptor) }),
+    result: { name: result.name, schema: shapeOf(result.schema) },
+    errors: [
+      ...errors,
+      errorOf('invalidParams', 'params: the name of the parameter, and what is expected'),
+    ],
+    ...(example && {
+      examples: [
+        {
+          name: `${name} example`,
+          params: example.params.map((value, index) => ({ name: params[index]?.name, value })),
+          result: { name: result.name, value: example.result },
+        },
+      ],
+    }),
+  }
+}
+
+function descriptor({ name, schema, isRequired }: Method['form']['params'][number]) {
+  return { name, required: isRequired, schema: shapeOf(schema) }
+}
+
+/** JSON schema in the version that OpenRPC uses. */
 function shapeOf(schema: z.ZodType) {
-  const { $schema: _, ...shape } = z.toJSONSchema(schema)
+  const { $schema: _, ...shape } = z.toJSONSchema(schema, { target: 'draft-7', io: 'input' })
   return shape
 }
 
-function parameter(name: string, schema: object, required = true) {
-  return { name, required, schema }
-}
+export type ExampleTransaction = Awaited<ReturnType<typeof exampleTransaction>>
 
-function known(error: keyof typeof ERROR_MESSAGES) {
-  return errorOf(error, ERROR_MESSAGES[error])
-}
-
-function submitErrors() {
-  const reason = 'the reason for which the transaction was not taken'
-  return [known('accountNotFound'), known('insufficientBalance'), errorOf('refused', reason)]
+/** The transaction of the examples: its account sends itself nothing. The key is public, so that examples can be repeated. */
+export async function exampleTransaction(chainId: number) {
+  const account = privateKeyToAccount(`0x${'11'.repeat(32)}`)
+  const raw: Hex = await account.signTransaction({
+    type: 'eip1559',
+    chainId,
+    nonce: 0,
+    to: account.address,
+    gas: 21_000n,
+    maxFeePerGas: 10n ** 11n,
+    maxPriorityFeePerGas: 10n ** 9n,
+  })
+  return { raw, hash: keccak256(raw), account: lower(account.address) }
 }

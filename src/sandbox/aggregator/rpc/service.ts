@@ -6,14 +6,15 @@ import { createRateLimiter } from '../../http/rate-limit.ts'
 import type { AggregatorSettings } from '../aggregator-settings.ts'
 import {
   errorOf,
-  fail,
   type RpcCall,
   type RpcErrorObject,
   type RpcResponse,
   readCalls,
   respond,
+  SERVICE_ERRORS,
 } from './json-rpc.ts'
-import { createMethods, type Envelope, type MethodDeps } from './methods.ts'
+import { callMethod, type Envelope } from './method.ts'
+import { askNode, createMethods, type MethodDeps } from './methods.ts'
 import { openRpcDocument } from './openrpc.ts'
 
 /** Room for a transaction with six blobs, each a quarter of a mebibyte in hex. */
@@ -21,18 +22,19 @@ const BODY_BYTES_MAX = 2 * 1024 * 1024
 
 /** Request handler of the JSON-RPC interface, with its rules, limits and faults. */
 export function createAggregatorService(
-  settings: Pick<AggregatorSettings, 'rateLimit' | 'wire'>,
+  settings: Pick<AggregatorSettings, 'rateLimit' | 'wire' | 'passthrough'>,
   deps: MethodDeps & { readonly faults: Faults },
 ): (request: IncomingMessage) => Promise<Answer> {
   const limiter = createRateLimiter(settings.rateLimit, 'epoch')
-  const methods = createMethods(deps, settings.wire.methodPrefix)
-  const docs = openRpcDocument(settings.wire)
+  const { passthrough } = settings
+  const methods = createMethods(deps, settings)
   const header = settings.wire.signatureHeader.toLowerCase()
   /** The response to a call; empty for a notification, which has no id. */
-  const answer = async (call: RpcCall | undefined, envelope: Envelope): Promise<RpcResponse[]> => {
-    if (call === undefined) return [respond(null, NO_REQUEST)]
-    const outcome = (await methods.get(call.method)?.run(call.params, envelope)) ?? NO_METHOD
-    return call.id === undefined ? [] : [respond(call.id, outcome)]
+  const answer = async (call: RpcCall, envelope: Envelope): Promise<RpcResponse[]> => {
+    const method = methods.get(call.method)
+    const known = method && callMethod(method, call, envelope)
+    const outcome = await (known ?? (passthrough ? askNode(deps, call) : undefined))
+    return call.id === undefined ? [] : [respond(call.id, outcome ?? NO_METHOD)]
   }
   const answerCalls = async (request: IncomingMessage): Promise<Answer> => {
     const rate = limiter(Date.now())
@@ -43,14 +45,19 @@ export function createAggregatorService(
     if (!body.ok) return rpcError(200, body.error)
     const given = request.headers[header]
     const signatureHeader = typeof given === 'string' ? given : undefined
-    const envelope: Envelope = { signatureHeader, bodyText: read.text }
-    const faults = body.calls.flatMap((call) => {
-      const method = call && methods.get(call.method)
-      return method === undefined ? [] : deps.faults.forRequest(method.route)
+    const envelope: Envelope = {
+      signatureHeader,
+      bodyText: read.text,
+      origin: originOf(request),
+    }
+    const faults = body.calls.flatMap(({ call }) => {
+      const route = call && methods.get(call.method)?.route
+      return route === undefined ? [] : deps.faults.forRequest(route)
     })
     return answerWithFaults(faults, FAULT_REPLIES, async () => {
       const responses: RpcResponse[] = []
-      for (const call of body.calls) responses.push(...(await answer(call, envelope)))
+      for (const { call, id } of body.calls)
+        responses.push(...(call ? await answer(call, envelope) : [respond(id, NO_REQUEST)]))
       const { headers } = rate
       if (responses.length === 0) return { status: 204, headers, body: undefined }
       return { status: 200, headers, body: body.isBatch ? responses : responses[0] }
@@ -60,7 +67,10 @@ export function createAggregatorService(
     const path = (request.url ?? '/').split('?')[0]
     const at = `${request.method} ${path}`
     if (at === 'POST /') return answerCalls(request)
-    if (at === 'GET /docs') return { status: 200, body: docs }
+    if (at === 'GET /docs') {
+      const body = openRpcDocument(methods.values(), { origin: originOf(request), passthrough })
+      return { status: 200, body }
+    }
     const isKnown = path === '/' || path === '/docs'
     return rpcError(isKnown ? 405 : 404, errorOf('invalidRequest', 'POST / or GET /docs'))
   }
@@ -73,27 +83,29 @@ const UNREADABLE = {
   ),
   notJson: rpcError(415, errorOf('invalidRequest', 'content-type must be application/json')),
 }
-const NO_METHOD = fail(
-  'methodNotFound',
-  'no such method here: standard methods go to a standard provider',
-)
-const NO_REQUEST = fail('invalidRequest', 'not a JSON-RPC 2.0 request')
+const NO_METHOD = { ok: false, error: SERVICE_ERRORS.methodNotFound } as const
+const NO_REQUEST = { ok: false, error: SERVICE_ERRORS.invalidRequest } as const
 const FAULT_REPLIES = {
   rateLimited: tooMany,
   internal: internalFailure,
-  stray: () => rpcError(200, errorOf('parse', 'the body is not well-formed JSON')),
+  stray: () => rpcError(200, SERVICE_ERRORS.parse),
 }
 
 /** The service's answer after an internal failure. */
 export function internalFailure(): Reply {
-  return rpcError(500, errorOf('internal', 'internal failure'))
+  return rpcError(500, SERVICE_ERRORS.internal)
 }
 
 function tooMany(retryAfterSeconds: number): Reply {
   return {
-    ...rpcError(429, errorOf('rateLimited', 'too many requests')),
+    ...rpcError(429, SERVICE_ERRORS.rateLimited),
     headers: { 'retry-after': String(retryAfterSeconds) },
   }
+}
+
+/** The address that the client used, also through a proxy. */
+function originOf({ headers: { host = 'localhost' } }: IncomingMessage): string {
+  return `http://${host}`
 }
 
 function rpcError(status: number, error: RpcErrorObject): Reply {

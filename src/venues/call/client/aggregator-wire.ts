@@ -65,10 +65,7 @@ export const sendBundleObjectParams = z.tuple([
 ])
 export const accountInfoParams = z.tuple([addressText])
 /** The optional second parameter is a token. */
-export const transactionStatusParams = z.union([
-  z.tuple([bytes32Text]),
-  z.tuple([bytes32Text, z.string().min(1)]),
-])
+export const transactionStatusParams = z.tuple([bytes32Text, z.string().min(1).optional()])
 export const batchedReceiptParams = z.tuple([bytes32Text])
 
 /** Specified as text. Deployments also send numbers, accepted if they are exact. */
