@@ -14,7 +14,7 @@ const rules = [
   {
     what: 'kind of strategy',
     home: 'src/strategies/',
-    names: new Set(keysOf('src/strategies/registry.ts', 'KINDS')),
+    names: new Set([...keysOf('src/strategies/registry.ts', 'FILE_KINDS'), 'manual']),
     common: new Set(['call', 'custom']),
     subject: /kind$/i,
     instead: 'ask kindOf(strategy) of src/strategies/registry.ts',

@@ -77,11 +77,14 @@ export async function replay(
 }
 
 /**
- * True for an opened slot, or one closed without having been open. Others end by their orders, or by an operator's approval.
+ * True for an opened slot, or one closed without having been open. Others end by their orders, by an operator's approval, or
+ * carry out an order by hand.
  */
 function isDecision(event: JournalRecord['event'], state: DaemonState): event is Decided {
+  if (!slotOpened.is(event) && !slotClosed.is(event)) return false
+  if (event.manual !== undefined) return false
   if (slotOpened.is(event)) return true
-  if (!slotClosed.is(event) || event.reason === 'needs-approval') return false
+  if (event.reason === 'needs-approval') return false
   const open = state.strategies.get(event.strategy)?.openSlots ?? []
   return open.every(({ slotSeconds }) => slotSeconds !== event.slotSeconds)
 }

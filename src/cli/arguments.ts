@@ -25,6 +25,8 @@ function numberOf(
 
 export const count = numberOf(/^[1-9]\d{0,8}$/, [1, 999_999_999], 'not a positive whole number')
 export const parts = numberOf(/^\d{1,2}$/, [2, 20], 'not a number of parts')
+/** Basis points, as the service takes them. */
+export const slippage = numberOf(/^\d{1,4}$/, [1, 2_000], 'not a slippage')
 /** 0 picks a free port. */
 export const port = numberOf(/^(0|[1-9]\d{0,4})$/, [0, 65_535], 'not a port')
 

@@ -8,12 +8,32 @@ import { readJson } from '../system/read-json.ts'
 
 const intent = z.string()
 const tx = (z.string().regex(/^0x[0-9a-f]{64}$/) as z.ZodType<`0x${string}`>).optional()
+const baseUnitsText = z.string().regex(/^[1-9]\d{0,77}$/)
+
+/** An order by hand. Amounts are base units as text. */
+const orderSchema = z.strictObject({
+  command: z.literal('order'),
+  /** Names the order in the journal. */
+  id: z.string().regex(/^[0-9a-f]{16}$/),
+  strategy: z.string().optional(),
+  /** `sell`: exact input, `buy`: exact output. */
+  side: z.enum(['sell', 'buy']),
+  sell: z.string(),
+  buy: z.string(),
+  /** Of the exact side. */
+  amount: baseUnitsText,
+  /** The least to receive for a `sell`, the most to pay for a `buy`. */
+  limit: baseUnitsText.optional(),
+  slippageBps: z.int().min(1).max(2_000).optional(),
+})
+
 /** Strict: an extra field such as a strategy's name would be mistaken for a limit to the command. */
 const requestSchema = z.discriminatedUnion('command', [
   z.strictObject({ command: z.enum(['halt', 'reload', 'status']) }),
   z.strictObject({ command: z.enum(['pause', 'resume']), strategy: z.string().optional() }),
   z.strictObject({ command: z.literal('trigger'), strategy: z.string() }),
   z.strictObject({ command: z.literal('approve'), name: z.string() }),
+  orderSchema,
   z.strictObject({ command: z.literal('inspect'), intent, tx }),
   z.strictObject({
     command: z.literal('settle'),
@@ -23,6 +43,8 @@ const requestSchema = z.discriminatedUnion('command', [
     tx,
   }),
 ])
+
+export type OrderRequest = z.output<typeof orderSchema>
 
 /** A request to a running daemon. Each connection carries one request and one answer, each a line of JSON. */
 export type ControlRequest = z.output<typeof requestSchema>

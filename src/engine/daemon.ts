@@ -6,6 +6,7 @@ import { hasLiveAuthorization } from '../domain/order/order.ts'
 import type { AccountLimits } from '../domain/settings.ts'
 import { stateBound } from '../journal/events/state/state-identity.ts'
 import type { DaemonState } from '../journal/state/daemon-state.ts'
+import type { ManualOrder } from '../strategies/manual/manual-kind.ts'
 import { makesCalls, type Strategy } from '../strategies/registry.ts'
 import { askChain, askUntilClosing, within } from '../venues/chain-requests.ts'
 import type { OrderContext } from '../venues/context.ts'
@@ -41,6 +42,8 @@ type DaemonInput = {
   readonly tokens: readonly Token[]
   readonly feeds: readonly PriceFeed[]
   readonly strategies: readonly Strategy[]
+  /** Joins the strategies with the first order by hand. */
+  readonly manual: Strategy
   /** How long pending orders are followed after a stop request. */
   readonly drainMs: number
   /** Aborted, with the cause as its reason, to drain and return. */
@@ -60,6 +63,8 @@ export type DaemonControl = Settling & {
   approve(name: string): Promise<Approved>
   /** Waits for the current tick, like `reload`. */
   trigger(strategy: string): Promise<Triggered>
+  /** Carries out a person's order as a slot of its strategy, by default `manual`. */
+  order(strategy: string | undefined, order: ManualOrder): Promise<Triggered>
   /** Replaces all files atomically; pending orders continue as decided. */
   reload(files: OperatorFiles): Promise<void>
 }
@@ -88,8 +93,17 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
   const closing = new AbortController()
   const stop = new AbortController()
   const { strategies } = input.context
-  strategies.clear()
-  for (const strategy of input.strategies) strategies.set(strategy.name, strategy)
+  /** The files' strategies, and `manual` once it was used. */
+  const inForce = (files: readonly Strategy[]): readonly Strategy[] => {
+    const { manual } = input
+    const isUsed = input.context.ports.journal.state.strategies.has(manual.name)
+    return isUsed || strategies.has(manual.name) ? [...files, manual] : files
+  }
+  const put = (all: readonly Strategy[]): void => {
+    strategies.clear()
+    for (const strategy of all) strategies.set(strategy.name, strategy)
+  }
+  put(inForce(input.strategies))
   const signals = { closing: closing.signal, stop: stop.signal }
   const tokens = createTokenWatch({ ...input.context, ...signals }, input.tokens)
   const requests = createPendingRequests(stop.signal)
@@ -160,7 +174,17 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
     }
     const { wake } = backgroundTasks
     const startMs = (): number | undefined => registration.startedAtMs()
-    const agenda = createAgenda({ ...input, context, startedAtMs: startMs, launch, wake, fail })
+    const agenda = createAgenda({
+      ...input,
+      ...{
+        strategies: [...strategies.values()],
+        context,
+        startedAtMs: startMs,
+        launch,
+        wake,
+        fail,
+      },
+    })
     const watch = createFinalityWatch({ context, onReopened: launch, onFailure: fail })
     onOrderEnd = () => {
       if (!closing.signal.aborted && agenda.orderEnded()) wake()
@@ -179,24 +203,32 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
       settle: (id, saying) => settleInTurn(context, id, saying),
       trigger: (strategy) =>
         backgroundTasks.run(() => agenda.trigger(strategy)).then(({ done }) => done),
+      order: (strategy = input.manual.name, order) =>
+        backgroundTasks
+          .run(async () => {
+            if (strategy === input.manual.name && !strategies.has(strategy)) {
+              const head = await readIdentity(context)
+              await agenda.settled()
+              strategies.set(strategy, input.manual)
+              await handleStrategies(context, registration, head)
+              agenda.replace([...strategies.values()])
+              keepRegistering()
+            }
+            return agenda.trigger(strategy, order)
+          })
+          .then(({ done }) => done),
       reload: (files) =>
         backgroundTasks.run(async () => {
-          const identity = await askChain(
-            context,
-            { route: 'identity', doing: 'reading the newest block' },
-            () => context.ports.chain.identity(),
-          )
-          if (!identity.ok) throw new Error('the chain cannot be read now; try again')
+          const headSeconds = await readIdentity(context)
           await tokens.read()
           await agenda.settled()
-          const headSeconds = identity.value.blockTimeSeconds
-          await missDropped(context, files.strategies, headSeconds)
+          const all = inForce(files.strategies)
+          await missDropped(context, all, headSeconds)
           // Replaced without yielding, so that no reader sees a mix.
-          strategies.clear()
-          for (const strategy of files.strategies) strategies.set(strategy.name, strategy)
+          put(all)
           Object.assign(input.context.account, files.account)
           await handleStrategies(context, registration, headSeconds)
-          agenda.replace(files.strategies)
+          agenda.replace(all)
           keepRegistering()
           fillTank()
         }),
@@ -268,6 +300,14 @@ export function requireSame(bound: Bound, { mode, chainId, genesisHash, owner }:
     throw new WrongStateError(
       `the state directory belongs to wallet ${bound.owner}, the config names ${owner}: use another stateDir`,
     )
+}
+
+/** Time of the newest block, epoch seconds. Rejects if the chain cannot be read. */
+async function readIdentity(context: OrderContext): Promise<number> {
+  const doing = { route: 'identity', doing: 'reading the newest block' } as const
+  const identity = await askChain(context, doing, () => context.ports.chain.identity())
+  if (!identity.ok) throw new Error('the chain cannot be read now; try again')
+  return identity.value.blockTimeSeconds
 }
 
 function handleStrategies(

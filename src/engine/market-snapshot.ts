@@ -45,8 +45,14 @@ export function marketOf(
 export function viewOf(
   context: ViewContext,
   chain: ChainView,
-  { strategy, slotSeconds }: { readonly strategy: Strategy; readonly slotSeconds: SlotSeconds },
+  slot: {
+    readonly strategy: Strategy
+    readonly slotSeconds: SlotSeconds
+    /** The strategy's own by default. */
+    readonly pairs?: readonly TokenPair[] | undefined
+  },
 ): MarketView {
+  const { strategy, slotSeconds, pairs = pairsOf(strategy) } = slot
   const { state, owner, pricePath } = context
   const record = state.strategies.get(strategy.name)
   const schedule = scheduleOf(state, strategy)
@@ -66,7 +72,7 @@ export function viewOf(
     available.set(assetKey(asset), freeOf(context, amount, asset))
   }
   const prices = new Map<string, PairPriceAnswer>()
-  for (const { sell, buy } of pairsOf(strategy)) {
+  for (const { sell, buy } of pairs) {
     const answer = acceptPath(pricePath(sell, buy), chain.readings, chain.blockTimeSeconds)
     prices.set(pairKey(sell, buy), answer)
   }

@@ -4,7 +4,7 @@ import type { IntentId } from '../domain/order/intent.ts'
 import { CLOCK_SKEW_MS_MAX } from '../domain/policy.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import type { StrategyMemory } from '../domain/strategy-memory.ts'
-import { slotClosed, slotOpened } from '../journal/events/strategy/slots.ts'
+import { type SlotOpened, slotClosed, slotOpened } from '../journal/events/strategy/slots.ts'
 import { type StrategyPaused, strategyPaused } from '../journal/events/strategy/stops.ts'
 import {
   type LimitHit,
@@ -24,7 +24,8 @@ import {
 } from '../strategies/decision/decision.ts'
 import { drawdownOf } from '../strategies/decision/drawdown.ts'
 import type { MarketDecision, ModuleDecision, ModuleQuestion } from '../strategies/kind.ts'
-import { kindOf, type Strategy } from '../strategies/registry.ts'
+import { decideOrder, type ManualOrder, orderText } from '../strategies/manual/manual-kind.ts'
+import { kindOf, readsMarket, type Strategy } from '../strategies/registry.ts'
 import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
 import type { OrderContext } from '../venues/context.ts'
 import { projectionOf } from '../venues/projections.ts'
@@ -40,6 +41,8 @@ export type SlotInput = {
   /** The market at the tick; undefined for calls. */
   readonly view: ChainView | undefined
   readonly nowMs: number
+  /** A person's order, instead of the strategy's decision. */
+  readonly order?: ManualOrder | undefined
 }
 
 /** The recorded outcome of a slot: its intents, or why there are none. */
@@ -72,6 +75,7 @@ export type ConsiderInput = ViewContext & {
   readonly nowMs: number
   /** Without terms, no strategy is held for approval. */
   readonly terms?: string | undefined
+  readonly order?: ManualOrder | undefined
 }
 
 /**
@@ -149,10 +153,16 @@ function record(input: SlotInput, considered: Considered): Promise<Taken> {
 
 /** Decides a slot within its limits and without effects, or returns its module's question (see `considerReply`). */
 export function consider(input: ConsiderInput): Considered | Question {
+  const { strategy, order } = input
+  if (order !== undefined && !readsMarket(strategy))
+    return { decision: skip('finished', 'it trades no tokens'), alongside: [] }
   const seen = inspectSlot(input)
   if ('decision' in seen) return seen
-  const { strategy } = input
   const { deciding, market, inputs } = seen
+  if (order !== undefined && readsMarket(strategy)) {
+    const decision = admitted(input, decideOrder(strategy, order, market))
+    return { decision, inputs, alongside: [] }
+  }
   if (deciding.by === 'market') return { inputs, ...considerSwap(input, market, deciding) }
   const question = deciding.question(strategy, market)
   if ('tag' in question) return { decision: question, inputs, alongside: [] }
@@ -199,7 +209,9 @@ function inspectSlot(input: ConsiderInput): Considered | Seen {
   }
   if (view === undefined)
     return { decision: skip('price-missing', 'no market was read'), alongside: [] }
-  const market = viewOf(input, view, { strategy, slotSeconds })
+  const { order } = input
+  const pairs = order && [{ sell: order.sell.token, buy: order.buy.token }]
+  const market = viewOf(input, view, { strategy, slotSeconds, pairs })
   return { deciding, market, inputs: inputsOf(strategy, market, view) }
 }
 
@@ -248,6 +260,7 @@ async function openSlot(
       terms: firstTerms,
       memory: changed(input, memory),
       memoryOnFill,
+      ...manualOf(input),
     }),
     ...alongside,
   )
@@ -271,10 +284,15 @@ async function skipSlot(
       decidedAtMs: input.nowMs,
       terms,
       memory: changed(input, memory),
+      ...manualOf(input),
     }),
     ...alongside,
   )
   return { intents: [], skip: { reason, detail } }
+}
+
+function manualOf({ order }: SlotInput): Pick<SlotOpened, 'manual'> {
+  return order === undefined ? {} : { manual: { id: order.id, order: orderText(order) } }
 }
 
 /** Unchanged memory is not written again. */

@@ -2,6 +2,7 @@ import type { IntentId } from '../domain/order/intent.ts'
 import { hasLiveAuthorization } from '../domain/order/order.ts'
 import { slotsMissed } from '../journal/events/strategy/slots.ts'
 import type { ChainView } from '../ports.ts'
+import type { ManualOrder } from '../strategies/manual/manual-kind.ts'
 import { asksModule, makesCalls, type Strategy } from '../strategies/registry.ts'
 import { hearServiceClock, trustedNow } from '../venues/chain-requests.ts'
 import type { OrderContext } from '../venues/context.ts'
@@ -63,7 +64,8 @@ export function createAgenda(input: AgendaInput) {
         if (!pendingRequests.has(strategy.name)) upcoming.refresh(strategy)
     },
     /** Opens an unscheduled slot now, after due ones. Limits and pauses apply. Never call it during a tick. */
-    trigger: (name: string) => trigger({ context, upcoming, pendingRequests }, name),
+    trigger: (name: string, order?: ManualOrder) =>
+      trigger({ context, upcoming, pendingRequests }, name, order),
     /** Time at which a timer must wake the loop for a slot, epoch ms; cron tasks may wake it earlier. */
     wakeMs: () => upcoming.wakeMs(ports.clock.now()),
     nextSlotOf: (strategy: string) => upcoming.nextOf(strategy),

@@ -5,25 +5,28 @@ import { call } from './call/call-kind.ts'
 import { custom } from './custom/custom-kind.ts'
 import { dca } from './dca/dca-kind.ts'
 import type { StrategyKind } from './kind.ts'
+import { manual } from './manual/manual-kind.ts'
 import { rebalance } from './rebalance/rebalance-kind.ts'
 import { threshold } from './threshold/threshold-kind.ts'
 import { twap } from './twap/twap-kind.ts'
 
-/** Every kind of strategy by its `kind` in files; `schemas.ts` has their schemas. */
-const KINDS = { dca, rebalance, threshold, twap, call, custom }
+/** Kinds of strategies by their `kind` in files; `schemas.ts` has their schemas. */
+const FILE_KINDS = { dca, rebalance, threshold, twap, call, custom }
+/** Every kind, including the one that has no files. */
+const KINDS = { ...FILE_KINDS, manual }
 
 type StrategyOf<Kind> = Kind extends StrategyKind<infer S extends StrategyBase> ? S : never
 
 export type Strategy = StrategyOf<(typeof KINDS)[keyof typeof KINDS]>
-export type KindName = Strategy['kind']
+export type KindName = keyof typeof FILE_KINDS
 
 export type SwapStrategy = Extract<Strategy, SwapBase>
 type CallingStrategy = Extract<Strategy, CallBase>
 
-export const KIND_NAMES = Object.keys(KINDS) as readonly KindName[]
+export const KIND_NAMES = Object.keys(FILE_KINDS) as readonly KindName[]
 
 export function isKindName(word: unknown): word is KindName {
-  return typeof word === 'string' && Object.hasOwn(KINDS, word)
+  return typeof word === 'string' && Object.hasOwn(FILE_KINDS, word)
 }
 
 export function kindNamed(name: KindName): StrategyKind<Strategy> {

@@ -78,6 +78,8 @@ test('the output of every command matches its schema, beside a daemon and withou
     'plan',
     'quote buy-weth',
   ])
+  await says('buy 0.001 WETH --for USDC --yes')
+  await says('sell 0.001 WETH --for USDC --yes')
   await says('approve')
   await says('pause buy-weth')
   await says('resume')

@@ -28,6 +28,7 @@ import { hearPrices } from '../../src/signing/heard-prices.ts'
 import { createPermitHasher } from '../../src/signing/permit-digest.ts'
 import type { Files } from '../../src/signing/policy.ts'
 import { createSigner } from '../../src/signing/signer.ts'
+import { manualStrategy } from '../../src/strategies/manual/manual-kind.ts'
 import { makesCalls, type Strategy } from '../../src/strategies/registry.ts'
 import { createTurns } from '../../src/venues/context.ts'
 import { AGGREGATOR, Aggregation, CALL_CHAIN_ID } from './aggregator/aggregation.ts'
@@ -328,6 +329,7 @@ export class Simulation {
       tokens: [USDC, WETH],
       feeds: [WETH_USDC, ...this.#idleFeeds],
       strategies: this.strategies.filter(({ enabled }) => enabled),
+      manual: manualStrategy({ tokens: [USDC, WETH], slippageBps: 50, maxDeviationBps: 200 }),
       drainMs: DRAIN_MS,
       shutdown: shutdown.signal,
       onReady: (_agenda, control) => {

@@ -9,10 +9,12 @@ import { watchDirectory } from '../../control/file-watch.ts'
 import type { StatusSnapshot } from '../../control/telegram/commands/status-text.ts'
 import type { IntentId } from '../../domain/order/intent.ts'
 import type { DaemonControl } from '../../engine/daemon.ts'
+import type { Triggered } from '../../engine/trigger.ts'
 import type { Clock } from '../../ports.ts'
 import { stateFiles } from '../../store/file/state-files.ts'
 import type { Scrubber } from '../../system/scrubber.ts'
 import { giveHalt } from '../compose/state.ts'
+import { manualOrderOf } from '../manual-order.ts'
 import type { Io } from '../process/io.ts'
 import { createReloader, type Reloader, type ReloadInput, type StaleFiles } from './reload.ts'
 
@@ -111,6 +113,11 @@ async function listen(
         return control.halt()
       case 'trigger':
         return control.trigger(request.strategy)
+      case 'order': {
+        const order = manualOrderOf(request, settings)
+        if (typeof order === 'string') return { ok: false, detail: order } satisfies Triggered
+        return control.order(request.strategy, order)
+      }
       case 'reload':
         return files.reload()
       case 'inspect':

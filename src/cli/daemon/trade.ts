@@ -25,6 +25,7 @@ import type { openPage } from '../compose/page.ts'
 import { type Composed, compose } from '../compose/services.ts'
 import { composeGuard } from '../compose/state.ts'
 import type { ConfigOptions, Loaded, Sound } from '../load-files.ts'
+import { manualStrategyOf } from '../manual-order.ts'
 import { tradedTokens } from '../market.ts'
 import { letHeapGrow } from '../process/heap.ts'
 import { DEFAULT_CONFIG, type Io } from '../process/io.ts'
@@ -126,6 +127,7 @@ export async function trade(input: Trading): Promise<Ended> {
       tokens: tradedTokens(settings),
       feeds: [...settings.prices.values()],
       strategies: enabled,
+      manual: manualStrategyOf(settings),
       drainMs: DRAIN_MS,
       shutdown: shutdown.signal,
       onTick: input.watch.ticked,

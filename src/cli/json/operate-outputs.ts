@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { OUTCOMES } from '../../domain/order/intent.ts'
 import { SKIP_REASONS } from '../../domain/order/reason.ts'
 import * as s from '../../system/json-shapes.ts'
+import { quoteFields } from './plan-outputs.ts'
 import { deadlineAt, done, failed, inFlight, orderState, outcome } from './shapes.ts'
 
 export const run = done({ message: s.text('human-readable result') })
@@ -64,6 +65,19 @@ export const trigger = done({
   }),
 })
 export type TriggerData = z.output<typeof trigger>
+
+export const order = outcome({
+  slot: s.text('STRATEGY:EPOCH_SECONDS, as `why` takes it'),
+  outcome: s.oneOf('outcome of the order', OUTCOMES),
+  reason: s.text('reason; see docs/outcomes.md'),
+  detail: s.nullable('human-readable detail; null if there is none', s.text()),
+  sold: s.nullable('amount sold; null if nothing was', s.amount()),
+  bought: s.nullable('amount bought; null if nothing was', s.amount()),
+  vsFeedBps: s.nullable('advantage over the feeds; null without a fill', s.number()),
+  txHash: s.nullable('transaction; null without a fill, and on paper', s.hash()),
+  quote: s.object('quote of the preview; the order has a later one', quoteFields),
+})
+export type OrderData = z.output<typeof order>
 
 export const reload = done({
   changes: s.list('changed strategies', {

@@ -37,6 +37,8 @@ export const OUTPUTS: Readonly<Record<string, Output>> = {
   resume: prints(operate.pause),
   approve: prints(operate.approve),
   trigger: prints(operate.trigger),
+  sell: prints(operate.order),
+  buy: prints(operate.order),
   reload: prints(operate.reload),
   settle: {
     shapes: {

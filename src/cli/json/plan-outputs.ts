@@ -53,7 +53,7 @@ export const plan = done({
 })
 export type PlanData = z.output<typeof plan>
 
-export const quote = done({
+export const quoteFields = {
   sells: s.amount('amount to sell'),
   buys: s.amount('amount that the service offers'),
   guaranteed: s.nullable('minimum amount bought; null if the quote has none', s.amount()),
@@ -72,5 +72,7 @@ export const quote = done({
     z.enum(REFUSAL_REASONS),
   ),
   verdict: s.text('human-readable verdict of the firewall'),
-})
+}
+
+export const quote = done(quoteFields)
 export type QuoteData = z.output<typeof quote>

@@ -7,6 +7,8 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   resume: ['weekly-eth', ''],
   approve: ['', 'buy-the-dip'],
   trigger: ['weekly-eth'],
+  sell: ['0.5 WETH --for USDC --at-least 1200', '0.5 WETH --for USDC --strategy weekly-eth'],
+  buy: ['0.01 WETH --for USDC --at-most 30'],
   reload: ['--config config/live.yaml'],
   settle: [
     'weekly-eth:1893488400:0',

@@ -1,5 +1,6 @@
 import type { ControlRequest } from '../../control/control-socket.ts'
-import { duration } from '../arguments.ts'
+import { duration, slippage } from '../arguments.ts'
+import type { OrderOptions } from '../commands/operate/order.ts'
 import { keepHeapSmall } from '../process/heap.ts'
 import { stay } from '../process/stay.ts'
 import { configured, load, type Program, targeted, YES } from './program.ts'
@@ -46,9 +47,43 @@ export function addOperating(program: Program): void {
       return does((await load.control()).control(request, options, io))
     })
   }
+  addOrders(program)
   addApprove(program)
   addSettle(program)
   addNotify(program)
+}
+
+const ORDERS = [
+  ['sell', 'sell exactly AMOUNT of a token, as a slot of its own', '--at-least', 'to receive'],
+  ['buy', 'buy exactly AMOUNT of a token, as a slot of its own', '--at-most', 'to pay'],
+] as const
+
+function addOrders({ root, io, does }: Program): void {
+  for (const [side, description, limit, what] of ORDERS) {
+    const command = configured(root.command(side))
+      .description(
+        `${description}, within the limits of the account; shows a quote, asks, and follows it`,
+      )
+      .argument('<amount>', 'exact amount')
+      .argument('<token>', 'token of the config, or ETH')
+      .requiredOption('--for <token>', 'the other token')
+      .option(
+        '--strategy <name>',
+        "the strategy whose purchases it adds to or sells; by default, none's",
+      )
+      .option(`${limit} <amount>`, `limit of the amount ${what}, in the other token`)
+      .option(
+        '--slippage-bps <n>',
+        'slippage, instead of that of the strategy or the service',
+        slippage,
+      )
+      .option(...YES)
+    command.action(async (amount: string, token: string) => {
+      // The parser requires `--for`.
+      const options = targeted(command, io) as OrderOptions
+      return does((await load.order()).order({ side, amount, token }, options, io))
+    })
+  }
 }
 
 function addApprove({ root, io, does }: Program): void {

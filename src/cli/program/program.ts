@@ -41,6 +41,7 @@ export const load = {
   why: () => import('../commands/inspect/why.ts'),
   export: () => import('../commands/money/export.ts'),
   report: () => import('../commands/money/report.ts'),
+  order: () => import('../commands/operate/order.ts'),
   control: () => import('../commands/operate/control.ts'),
   halt: () => import('../commands/operate/halt.ts'),
   notify: () => import('../commands/operate/notify-test.ts'),

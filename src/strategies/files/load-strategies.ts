@@ -21,6 +21,7 @@ import { createPricePaths } from '../../domain/money/price.ts'
 import { cronWarnings } from '../../domain/schedule/cron.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { nearest } from '../../domain/text/nearest.ts'
+import { MANUAL } from '../manual/manual-kind.ts'
 import { kindOf, type Strategy } from '../registry.ts'
 import { readStrategy } from '../schemas.ts'
 import { unmetBy } from '../spending/unmet.ts'
@@ -209,6 +210,10 @@ function duplicateNames(files: readonly StrategyFile[]): Problem[] {
   return files.flatMap(({ document }) => {
     const name = document && valueAt(document.tree, ['name'])
     if (document === undefined || typeof name !== 'string') return []
+    if (name === MANUAL) {
+      const message = 'this is the name of orders by hand (`tranched sell`, `tranched buy`)'
+      return [locate(document, { path: ['name'], message, expected: 'another name' })]
+    }
     const first = firstFile.get(name)
     if (first === undefined) {
       firstFile.set(name, document.source.file)

@@ -115,7 +115,9 @@ export class Watch {
     const isNamed = files.some((each) =>
       each.strategies.some(({ name, enabled }) => enabled && name === strategy),
     )
-    if (!isNamed) this.report(`${own.intentId} was signed, and its strategy's file is gone`)
+    // Orders by hand have no file.
+    if (!isNamed && strategy !== 'manual')
+      this.report(`${own.intentId} was signed, and its strategy's file is gone`)
     const { token, amount } = own.permit
     const requested = { strategy, token, amount, timeMs: Number.POSITIVE_INFINITY }
     const others = [...this.#gone(own.permit), ...this.#pending(own.permit)]

@@ -81,6 +81,13 @@ describe('strategy directories', () => {
     })
   })
 
+  test('reject the name of orders by hand', () => {
+    expect(loadTexts({ 'a.yaml': named('manual') })).toMatchObject({
+      ok: false,
+      problems: [{ file: 'strategies/a.yaml', line: 1, column: 7, expected: 'another name' }],
+    })
+  })
+
   test('that are empty or missing cause an error with the remedy', () => {
     expect(loadTexts({ 'README.md': '' })).toMatchObject({
       problems: [{ file: 'strategies', line: 0, message: 'this directory has no strategy files' }],

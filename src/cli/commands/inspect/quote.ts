@@ -1,5 +1,4 @@
 import { acceptPath, createPricePaths } from '../../../domain/money/price.ts'
-import { type Asset, ETHER, wrappedEther } from '../../../domain/money/token.ts'
 import {
   type Address,
   BPS,
@@ -23,6 +22,7 @@ import { stateAtHand, withClock } from '../../compose/state.ts'
 import type { QuoteData } from '../../json/plan-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
 import { type ConfigOptions, loadForReading } from '../../load-files.ts'
+import { assetNamed } from '../../manual-order.ts'
 import { type Market, readMarketNow } from '../../market.ts'
 import { type ExitCode, type Io, print } from '../../process/io.ts'
 import { misused, orRefuse, Refusal } from '../../process/refusal.ts'
@@ -57,10 +57,10 @@ export async function quote(
   const { reply, nowMs } = await askQuote(settings, intent)
   if (!reply.ok) throw failed(`the service returned no quote: ${reply.fault.message}`)
   const report = reportOf({ settings, market, intent, quoted: reply.value, nowMs })
-  return print<QuoteData>(io, options, report, linesOf)
+  return print<QuoteData>(io, options, report, quoteLines)
 }
 
-function askQuote(settings: Settings, intent: SwapIntent) {
+export function askQuote(settings: Settings, intent: SwapIntent) {
   return withClock(async (clock) => {
     const { gasless } = composeGasless({ settings, clock, observe: () => undefined })
     try {
@@ -77,8 +77,8 @@ function wantedPair(options: QuoteOptions, settings: Settings): Wanted | string 
   const { sell: sellName, buy: buyName, amount } = options
   if (sellName === undefined || buyName === undefined || amount === undefined)
     return 'name a strategy, or give --sell, --buy and --amount'
-  const sell = assetOf(sellName, settings)
-  const buy = assetOf(buyName, settings)
+  const sell = assetNamed(sellName, settings)
+  const buy = assetNamed(buyName, settings)
   if (sell === undefined || buy === undefined || sell.token === buy.token)
     return `--sell and --buy take two of: ${[...settings.tokens.keys(), 'ETH'].join(', ')}`
   const value = parseAmount(amount, sell.token.decimals)
@@ -89,12 +89,6 @@ function wantedPair(options: QuoteOptions, settings: Settings): Wanted | string 
   const size = { side: 'sell', amount: value } as const
   const common = { slippageBps, maxDeviationBps, price: NO_BOUNDS, priceCheck: 'feed' } as const
   return { sell, buy, size, maxSell: value, ...common }
-}
-
-function assetOf(name: string, { tokens }: Settings): Asset | undefined {
-  const native = name === ETHER.symbol
-  const token = native ? wrappedEther(tokens.values()) : tokens.get(name)
-  return token && { token, native }
 }
 
 export function wantedOf(strategy: Strategy | undefined, name: string): Wanted | string {
@@ -114,7 +108,7 @@ export function intentOf(wanted: Wanted, owner: Address): SwapIntent {
   return { ...wanted, ...name, ...unlimited, venue: 'gasless', owner, recipient: owner }
 }
 
-type QuoteReport = Omit<QuoteData, 'ok' | 'problems'>
+export type QuoteReport = Omit<QuoteData, 'ok' | 'problems'>
 
 /** Compares a quote with the feeds and verifies it. */
 export function reportOf(input: {
@@ -179,7 +173,7 @@ function costBps(implied: Ratio, fair: Ratio): number {
   return Number(((paid - due) * BPS * 10n) / due) / 10
 }
 
-function linesOf(report: QuoteReport): readonly string[] {
+export function quoteLines(report: QuoteReport): readonly string[] {
   const text = ({ amount, token }: AmountData): string => `${amount} ${token}`
   const unit = `${report.sells.token} per ${report.buys.token}`
   const feed =

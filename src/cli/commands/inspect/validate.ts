@@ -10,6 +10,7 @@ import { wantedBy } from '../../../engine/market-snapshot.ts'
 import type { DaemonState } from '../../../journal/state/daemon-state.ts'
 import { SANDBOX_TEMPLATE } from '../../../sandbox/template.ts'
 import { isBounded } from '../../../strategies/decision/plausibility.ts'
+import { isKindName } from '../../../strategies/registry.ts'
 import { withModules } from '../../compose/modules.ts'
 import { readTokens } from '../../compose/page.ts'
 import { stateAtHand } from '../../compose/state.ts'
@@ -60,7 +61,9 @@ export async function validate(
     for (const note of notes) io.stderr.write(`warning: ${note.strategy}: ${note.message}\n`)
   const data: Given<ValidateData> = {
     mode: settings.mode,
-    strategies: strategies.map(({ name, kind, enabled, file }) => ({ name, kind, enabled, file })),
+    strategies: strategies.flatMap(({ name, kind, enabled, file }) =>
+      isKindName(kind) ? [{ name, kind, enabled, file }] : [],
+    ),
     receivers: receiversOf(settings.notify).map(({ name, routing: { on } }) => ({ name, on })),
     warnings: problemsData(warnings),
     schedules,

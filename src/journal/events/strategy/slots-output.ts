@@ -57,7 +57,8 @@ export const SLOT_OUTPUTS = {
       slotWaiting.set({ strategy }, 0)
     },
     notify: null,
-    title({ intents: { length: intents }, slotSeconds }, _, atMs) {
+    title({ intents: { length: intents }, slotSeconds, manual }, _, atMs) {
+      if (manual !== undefined) return `ordered by hand: ${manual.order}`
       const lateness = latenessText(atMs - slotSeconds * 1_000)
       return `opened ${lateness}, ${intents === 1 ? '1 order' : `${intents} orders`}`
     },

@@ -21,6 +21,8 @@ type Decided = {
   readonly terms?: string | undefined
   /** Replaces the strategy's memory immediately. */
   readonly memory?: StrategyMemory | undefined
+  /** The person's order that this slot carries out, instead of its strategy's decision. */
+  readonly manual?: { readonly id: string; readonly order: string } | undefined
 }
 
 export type SlotOpened = Decided & {
