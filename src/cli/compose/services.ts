@@ -156,7 +156,7 @@ export function composeAggregator(
   const chain = createCallChain({ chainId, rpcUrls, rule, observe, clock, ...bound })
   const context: AggregatorContext = {
     settings: aggregator,
-    service: paceAggregator(service, queue),
+    service: paceAggregator(service, queue, queue.heldMs),
     chain,
     finality: rule,
     wallet: { chain, chainId, finality: rule, gas, signer, turn: createTurns() },

@@ -1,7 +1,7 @@
 import type { Token } from '../../domain/money/token.ts'
 import type { Address } from '../../domain/money/units.ts'
 import type { TokenInfo } from '../../domain/order/quote.ts'
-import { soon } from '../../venues/chain-requests.ts'
+import { readTokenList } from '../../venues/chain-requests.ts'
 import type { OrderContext } from '../../venues/context.ts'
 
 const READ_EVERY_MS = 3_600_000
@@ -35,8 +35,7 @@ export function createTokenWatch(
   }
 
   const read = async (): Promise<void> => {
-    const answer = ports.queue.runUnless(closing, 'tokens', () => ports.gasless.tokens())
-    const reply = await soon(ports, answer)
+    const reply = await readTokenList({ ports, closing })
     isRead = reply?.ok === true
     if (reply?.ok !== true) return
     for (const token of tokens) {

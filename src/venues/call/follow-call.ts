@@ -101,9 +101,8 @@ async function replay(following: Following): Promise<void> {
     return true
   }
   const onRefused = following.reportRefusal
-  const answer = submitCall(context, open, { end: context.stop, mayBegin, onRefused })
   const reply = await whileReadingChain(context, open, {
-    answer,
+    ask: (end) => submitCall(context, open, { end, mayBegin, onRefused }),
     meanwhile: () => readAgain(following),
   })
   if (reply !== undefined) await recordReply(context, open, { attempt: call.attempt, reply })
@@ -118,9 +117,8 @@ async function poll(following: Following): Promise<void> {
   const { context, open, call, explain, reportConflict } = following
   const orderId = open.orderId as Hex | undefined
   if (orderId === undefined) return
-  const answer = askReceipt(following, orderId)
   const reply = await whileReadingChain(context, open, {
-    answer,
+    ask: (end) => askReceipt(following, orderId, end),
     meanwhile: () => readAgain(following),
   })
   if (reply === undefined) return
@@ -140,20 +138,17 @@ async function poll(following: Following): Promise<void> {
 async function askReceipt(
   { context, open, lastRead }: Following,
   orderId: Hex,
+  end: AbortSignal,
 ): Promise<Awaited<ReturnType<AggregatorContext['service']['receipt']>> | undefined> {
   const route = 'getTransactionReceipt'
-  const reply = await context.aggregator.service.onTurn(
-    context.stop,
-    route,
-    async (service, turn) => {
-      const isFollowed = open.state === 'accepted' || open.state === 'lapsing'
-      if (open.orderId !== orderId || !isFollowed) return turn.giveBack()
-      const { cause } = lastRead
-      if (cause !== undefined)
-        context.ports.observe({ type: 'retry', service: 'aggregator', route, cause })
-      return service.receipt(orderId)
-    },
-  )
+  const reply = await context.aggregator.service.onTurn(end, route, async (service, turn) => {
+    const isFollowed = open.state === 'accepted' || open.state === 'lapsing'
+    if (open.orderId !== orderId || !isFollowed) return turn.giveBack()
+    const { cause } = lastRead
+    if (cause !== undefined)
+      context.ports.observe({ type: 'retry', service: 'aggregator', route, cause })
+    return service.receipt(orderId)
+  })
   lastRead.cause = reply === undefined || reply.ok ? undefined : reply.fault.tag
   if (reply?.ok === false && reply.fault.tag !== 'rateLimited')
     reportUnknown(context, open, reply.fault.message)

@@ -16,6 +16,8 @@ export type ServiceFaults = {
   rateLimited: number
   /** Rate limit of each route; requests above it get a 429 with a `retry-after`. */
   limit: RateLimit | undefined
+  /** Until then, answers every request with a 429 that asks for the remaining time (true time, epoch ms). */
+  holdsUntilMs: number | undefined
   /** Fails a request before it took effect, or after it did: the answer is the same. */
   failsBefore: number
   failsAfter: number
@@ -59,6 +61,7 @@ export function noServiceFaults(): ServiceFaults {
     slowMs: 0,
     rateLimited: 0,
     limit: undefined,
+    holdsUntilMs: undefined,
     failsBefore: 0,
     failsAfter: 0,
     rejects: 0,

@@ -124,7 +124,7 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
       observe({ type: 'rate-limit', service: 'aggregator', route, remaining })
     }
     if (!reply.ok && reply.fault.tag === 'rateLimited')
-      options.onRetryAfter(route, readRetryAfterMs(headers))
+      options.onRetryAfter(route, readRetryAfterMs(headers, receivedMs))
   }
 
   function clean(message: string, token: string | undefined): string {
