@@ -16,7 +16,7 @@ import type { FollowSteps } from '../venue.ts'
 import type { TransactionOutcome } from '../wallet/transaction.ts'
 import { createExplainer } from './explain.ts'
 import { isOwnCall, resolveCall } from './resolve.ts'
-import { directId, sendDirectly, submitCall } from './submit.ts'
+import { directId, sendDirectly, submitCall, submitRoute } from './submit.ts'
 
 const NOT_OURS_WAIT_MS = 60_000
 /** While the service reports a call as pending, the chain is read this many times less often than while it is silent. */
@@ -94,7 +94,7 @@ async function replay(following: Following): Promise<void> {
   if (found.tag !== 'open' || mayNotReplay(following)) return
   const mayBegin = (): boolean => {
     if (mayNotReplay(following)) return false
-    const route = 'sendRawTransaction'
+    const route = submitRoute(context.aggregator)
     context.ports.observe({ type: 'retry', service: 'aggregator', route, cause: 'unavailable' })
     const detail = 'the submission was not answered and is made again, the same bytes'
     following.reportConflict({ service: 'aggregator', what: 'submit', detail })

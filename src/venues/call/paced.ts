@@ -28,6 +28,7 @@ export function paceAggregator(
   return {
     sendRawTransaction: (raw) =>
       queue.run('sendRawTransaction', () => service.sendRawTransaction(raw)),
+    sendBundle: (raw, block) => queue.run('sendBundle', () => service.sendBundle(raw, block)),
     receipt: (hash) => read('getTransactionReceipt', () => service.receipt(hash)),
     batchedReceipt: (hash) =>
       read('getBatchedTransactionReceipt', () => service.batchedReceipt(hash)),

@@ -40,9 +40,7 @@ test('a 429 that asks for two hours holds all orders back: none asks earlier, an
   await sim.runFor(HOUR + 5 * MINUTE)
   const { limits } = sim.service
   expect(endsOf(sim)).toEqual([
-    expect.stringMatching(
-      /^s0 expired too-late: .*the service asks to wait for 1h 59m$/,
-    ),
+    expect.stringMatching(/^s0 expired too-late: .*the service asks to wait for 1h 59m$/),
   ])
   const waits = sim.observations.filter(({ type }) => type === 'order-waits')
   expect(waits.length).toBeGreaterThan(0)
