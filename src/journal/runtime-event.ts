@@ -156,6 +156,15 @@ type RuntimeEvents = {
     readonly isLogin: boolean
     readonly message: string
   }
+  /** The code of the calling account, as just read. */
+  'account-delegation': {
+    readonly account: string
+    /** Why its calls are refused, with the reason's name; undefined if they are not. */
+    readonly refusal: string | undefined
+    readonly isUnread: boolean
+    /** Whether a strategy makes calls. */
+    readonly isNeeded: boolean
+  }
   'gas-tank-low': { readonly account: string; readonly available: bigint }
   'top-up-capped': { readonly account: string }
   /** A top-up is due, but blocked until the cause in the message is gone. */

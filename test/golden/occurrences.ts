@@ -148,6 +148,8 @@ const EXAMPLES: Examples = {
     { link: 'refused', detail: 'Telegram refuses the token' },
   ],
   'remote-unsent': [{ detail: 'an answer did not get there: timeout' }],
+  // It has no output here: only `/readyz` shows it.
+  'account-delegation': [],
 }
 
 export const OCCURRENCES: readonly RuntimeEvent[] = Object.entries(EXAMPLES).flatMap(
