@@ -169,6 +169,13 @@ type RuntimeEvents = {
   'top-up-capped': { readonly account: string }
   /** A top-up is due, but blocked until the cause in the message is gone. */
   'top-up-barred': { readonly account: string; readonly message: string }
+  /** A token of the config left the service's list, or is on it again. */
+  'token-listing': {
+    readonly token: string
+    readonly isListed: boolean
+    /** Those that trade it. */
+    readonly strategies: readonly string[]
+  }
   /** A harmless peculiarity of a service or node, reported once. */
   'service-note': { readonly service: 'gasless' | 'aggregator' | 'rpc'; readonly note: string }
   /** Number of the operator's files that were refused on reload; 0 if all are in force. */

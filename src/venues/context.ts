@@ -15,6 +15,7 @@ import type {
 import type { CallChain, Chain, Ports, Signer } from '../ports.ts'
 import type { Strategy } from '../strategies/registry.ts'
 import type { PacedAggregator } from './call/paced.ts'
+import type { Closing } from './close.ts'
 import type { PendingRequests } from './manual/requests.ts'
 
 /**
@@ -37,8 +38,8 @@ export type OrderContext = {
   readonly hashPermit: (permit: Permit) => Hex
   /** Comparison of the trading wallet, and of the account that makes calls. */
   readonly compared: { readonly trader: WalletComparison; readonly account: WalletComparison }
-  /** Reason not to sign orders of a token; undefined if there is none. */
-  readonly tokenFault: (token: Address) => string | undefined
+  /** How an order of a token ends unsigned because of the service's token list; undefined if nothing is wrong with it. */
+  readonly tokenFault: (token: Address) => Closing | undefined
   /** Contracts that signatures depend on; shared with the signer. */
   readonly trusted: TrustedCode
   /** Aborted when the daemon begins to drain: nothing new is signed. */

@@ -1,7 +1,8 @@
 import type { AccountLimits } from '../../domain/settings.ts'
 import type { DaemonState } from '../../journal/state/daemon-state.ts'
 import { type Skip, skip } from '../../strategies/decision/decision.ts'
-import type { Strategy } from '../../strategies/registry.ts'
+import { assetsOf, type Strategy } from '../../strategies/registry.ts'
+import type { OrderContext } from '../../venues/context.ts'
 import { heldNow, heldText } from './hold.ts'
 
 type Question = {
@@ -11,11 +12,19 @@ type Question = {
   readonly nowMs: number
   /** Undefined if approvals do not apply. */
   readonly terms?: string | undefined
+  /** Undefined without a running daemon. */
+  readonly tokenFault?: OrderContext['tokenFault'] | undefined
 }
 
-/** Skips a slot because of a halt, a pause, a pending approval, too many orders in flight, or a cooldown. */
+/** Skips a slot because of a halt, a pause, a pending approval, an unlisted token, too many orders in flight, or a cooldown. */
 export function blockingSkip(question: Question): Skip | undefined {
-  return stopped(question) ?? held(question) ?? crowded(question) ?? cooling(question)
+  return (
+    stopped(question) ??
+    held(question) ??
+    unlisted(question) ??
+    crowded(question) ??
+    cooling(question)
+  )
 }
 
 function stopped({ state, strategy }: Question): Skip | undefined {
@@ -29,6 +38,14 @@ function stopped({ state, strategy }: Question): Skip | undefined {
 function held({ state, strategy, terms }: Question): Skip | undefined {
   const hold = heldNow(state, strategy, terms)
   return hold && skip('needs-approval', heldText(strategy.name, hold.detail))
+}
+
+function unlisted({ strategy, tokenFault }: Question): Skip | undefined {
+  for (const { token } of assetsOf(strategy)) {
+    const fault = tokenFault?.(token.address)
+    if (fault?.reason === 'token-unlisted') return skip(fault.reason, fault.detail)
+  }
+  return undefined
 }
 
 function crowded({ state, strategy, account }: Question): Skip | undefined {

@@ -15,7 +15,7 @@ import {
   withdraw,
 } from '../authorization.ts'
 import { hearServiceClock } from '../chain-requests.ts'
-import { blockedBy, type Closing, failure, mayNotStart, type Refusal, refusal } from '../close.ts'
+import { blockedBy, type Closing, failure, mayNotStart, type Refusal } from '../close.ts'
 import type { OrderContext } from '../context.ts'
 import { haltOnEvidence } from '../evidence.ts'
 import {
@@ -81,13 +81,12 @@ export function attemptSwap(context: OrderContext, open: OpenSwap): Promise<Clos
 function mayNotTrade(context: OrderContext, open: OpenSwap): Closing | undefined {
   if (isUnwrapping(context, open.intent))
     return failure('attempts-exhausted', 'it was given up before a crash')
-  return mayNotStart(context, open) ?? tokenRefusal(context, open.intent)
+  return mayNotStart(context, open) ?? tokenFault(context, open.intent)
 }
 
-/** Rejects a token whose decimals at the service differ from the config's. */
-function tokenRefusal(context: OrderContext, { sell, buy }: SwapIntent): Closing | undefined {
-  const detail = context.tokenFault(sell.token.address) ?? context.tokenFault(buy.token.address)
-  return detail === undefined ? undefined : refusal('token-mismatch', detail)
+/** A token that the service does not list, or lists with other decimals than the config. */
+function tokenFault({ tokenFault }: OrderContext, { sell, buy }: SwapIntent): Closing | undefined {
+  return tokenFault(sell.token.address) ?? tokenFault(buy.token.address)
 }
 
 /**
@@ -180,7 +179,7 @@ async function sign(context: OrderContext, open: OpenSwap, verified: Signable): 
   const { intent } = open
   const { quote, permit, digest, view, feed } = verified
   if (context.closing.aborted) return STOPPED
-  const blocked = mayNotStart(context, open) ?? tokenRefusal(context, intent)
+  const blocked = mayNotStart(context, open) ?? tokenFault(context, intent)
   if (blocked !== undefined) return blocked
   const unexplained = codeRefusal(context, intent, permit.spender)
   if (unexplained !== undefined) return unexplained

@@ -44,6 +44,8 @@ export type ServiceFaults = {
   tamper: ((quote: Quote) => Quote) | undefined
   /** Lists its tokens with wrong decimals. */
   listsWrongDecimals: boolean
+  /** Symbols that its list of tokens omits. */
+  unlisted: readonly string[]
   /** The service's clock less true time. */
   skewMs: number
   /** Settles all orders of such a period in one transaction. */
@@ -77,6 +79,7 @@ export function noServiceFaults(): ServiceFaults {
     steals: 0,
     tamper: undefined,
     listsWrongDecimals: false,
+    unlisted: [],
     skewMs: 0,
     batchMs: undefined,
     zeroTransfers: 0,

@@ -74,7 +74,8 @@ export function createSimulatedGasless(options: GaslessOptions): Gasless {
 
   const listed = (): Reply<readonly TokenInfo[]> => {
     const shift = faults.listsWrongDecimals ? 12 : 0
-    const value = tokens.map(({ address, symbol, decimals }) => ({
+    const known = tokens.filter(({ symbol }) => !faults.unlisted.includes(symbol))
+    const value = known.map(({ address, symbol, decimals }) => ({
       ...{ address, symbol, name: symbol },
       decimals: (decimals + shift) % 24,
     }))
