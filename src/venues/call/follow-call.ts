@@ -14,6 +14,7 @@ import {
 import { createRefusalReporter, exposedAtMs, whileReadingChain } from '../follow.ts'
 import type { FollowSteps } from '../venue.ts'
 import type { TransactionOutcome } from '../wallet/transaction.ts'
+import { withLimitAdvice } from './call-gas.ts'
 import { createExplainer } from './explain.ts'
 import { isOwnCall, resolveCall } from './resolve.ts'
 import { directId, sendDirectly, submitCall, submitRoute } from './submit.ts'
@@ -201,13 +202,13 @@ async function readChain(following: Following, hint?: Hex): Promise<Resolution<A
  * is never mined must not hide an execution by the service, or an expired deadline.
  */
 async function goDirect(following: Following): Promise<TransactionOutcome | undefined> {
-  const { context, open, direct } = following
+  const { context, open, call, direct } = following
   if (!direct.isSending && direct.outcome === undefined) await launch(following)
   if (direct.failure !== undefined) throw direct.failure.error
   const { outcome } = direct
   if (outcome?.tag !== 'unsent' && outcome?.tag !== 'blocked') return outcome
   const { detail } = outcome.tag === 'blocked' ? outcome.closing : outcome
-  reportUnknown(context, open, `not sent directly: ${detail}`)
+  reportUnknown(context, open, `not sent directly: ${withLimitAdvice(detail, call)}`)
   direct.outcome = undefined
   return outcome
 }

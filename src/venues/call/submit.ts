@@ -10,6 +10,7 @@ import { askChainOnce } from '../chain-requests.ts'
 import { blockedBy, type Refusal } from '../close.ts'
 import type { AggregatorContext, CallContext } from '../context.ts'
 import { type TransactionOutcome, transactOnce } from '../wallet/transaction.ts'
+import { withLimitAdvice } from './call-gas.ts'
 
 /** Calls recorded by this process and never sent. */
 const unsent = new WeakSet<CallRecord>()
@@ -59,7 +60,8 @@ export async function submitCall(
   })
   if (reply === undefined) return undefined
   if (reply.ok) return { tag: 'accepted', orderId: reply.value }
-  const { tag, message } = reply.fault
+  const { tag } = reply.fault
+  const message = withLimitAdvice(reply.fault.message, call)
   return { tag: isFirst && isRefusal(call, tag) ? 'rejected' : 'unknown', message }
 }
 
