@@ -12,7 +12,7 @@ export function retryAfterMs(
 ): number | undefined {
   const { 'retry-after': after, age, date } = headers
   if (typeof after !== 'string') return undefined
-  if (/^\d+(\.\d+)?$/.test(after)) return Math.ceil(Number(after) * 1_000)
+  if (/^\d+(\.\d+)?$/.test(after)) return Math.ceil(Number.parseFloat(after) * 1_000)
   const untilMs = httpDateMs(after)
   // A cached answer carries the time at which it was stored.
   const sentMs = (age === undefined ? httpDateMs(date) : undefined) ?? senderNowMs
