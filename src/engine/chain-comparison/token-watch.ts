@@ -3,8 +3,7 @@ import type { Address } from '../../domain/money/units.ts'
 import type { TokenInfo } from '../../domain/order/quote.ts'
 import { assetsOf } from '../../strategies/registry.ts'
 import { readTokenList } from '../../venues/chain-requests.ts'
-import { type Closing, refusal, skipped } from '../../venues/close.ts'
-import type { OrderContext } from '../../venues/context.ts'
+import type { OrderContext, TokenFault } from '../../venues/context.ts'
 
 const READ_EVERY_MS = 3_600_000
 /** Interval while the list is unavailable or differs, and delay of the first read, because startup has just read it. */
@@ -20,8 +19,8 @@ export function createTokenWatch(
   tokens: readonly Token[],
   unlisted: readonly Token[],
 ) {
-  const faults = new Map<Address, Closing>(
-    unlisted.map((token) => [token.address, unlistedSkip(token)]),
+  const faults = new Map<Address, TokenFault>(
+    unlisted.map((token) => [token.address, unlistedFault(token)]),
   )
   let isRead = false
 
@@ -31,7 +30,7 @@ export function createTokenWatch(
     const other = listed.find((each) => each.decimals !== decimals)?.decimals
     if (other !== undefined) {
       const detail = `the service lists ${symbol} with ${other} decimals, the config has ${decimals}: no order of it is signed until they agree`
-      faults.set(address, refusal('token-mismatch', detail))
+      faults.set(address, { reason: 'token-mismatch', detail })
       const claim = { service: 'gasless', what: 'tokens', detail, moneyWaits: true } as const
       ports.observe({ type: 'disbelieved', ...claim })
     } else if (listed.length > 0 && before?.reason === 'token-mismatch') {
@@ -40,7 +39,7 @@ export function createTokenWatch(
     }
     if (other === undefined && listed.length > 0) faults.delete(address)
     // A token with other decimals stays refused when it leaves the list.
-    else if (other === undefined && before === undefined) faults.set(address, unlistedSkip(token))
+    else if (other === undefined && before === undefined) faults.set(address, unlistedFault(token))
     const isListed = faults.get(address)?.reason !== 'token-unlisted'
     if (isListed !== (before?.reason !== 'token-unlisted')) report(token, isListed)
   }
@@ -81,7 +80,7 @@ export function createTokenWatch(
   }
 }
 
-function unlistedSkip({ symbol }: Token): Closing {
+function unlistedFault({ symbol }: Token): TokenFault {
   const detail = `the service does not list ${symbol}: no order of it is signed until it does`
-  return skipped('token-unlisted', detail)
+  return { reason: 'token-unlisted', detail }
 }

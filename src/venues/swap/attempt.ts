@@ -15,7 +15,15 @@ import {
   withdraw,
 } from '../authorization.ts'
 import { hearServiceClock } from '../chain-requests.ts'
-import { blockedBy, type Closing, failure, mayNotStart, type Refusal } from '../close.ts'
+import {
+  blockedBy,
+  type Closing,
+  failure,
+  mayNotStart,
+  type Refusal,
+  refusal,
+  skipped,
+} from '../close.ts'
 import type { OrderContext } from '../context.ts'
 import { haltOnEvidence } from '../evidence.ts'
 import {
@@ -81,12 +89,15 @@ export function attemptSwap(context: OrderContext, open: OpenSwap): Promise<Clos
 function mayNotTrade(context: OrderContext, open: OpenSwap): Closing | undefined {
   if (isUnwrapping(context, open.intent))
     return failure('attempts-exhausted', 'it was given up before a crash')
-  return mayNotStart(context, open) ?? tokenFault(context, open.intent)
+  return mayNotStart(context, open) ?? tokenBar(context, open.intent)
 }
 
-/** A token that the service does not list, or lists with other decimals than the config. */
-function tokenFault({ tokenFault }: OrderContext, { sell, buy }: SwapIntent): Closing | undefined {
-  return tokenFault(sell.token.address) ?? tokenFault(buy.token.address)
+/** Refuses a token that the service counts otherwise, and skips one that it does not list. */
+function tokenBar({ tokenFault }: OrderContext, { sell, buy }: SwapIntent): Closing | undefined {
+  const fault = tokenFault(sell.token.address) ?? tokenFault(buy.token.address)
+  if (fault === undefined) return undefined
+  const { reason, detail } = fault
+  return reason === 'token-unlisted' ? skipped(reason, detail) : refusal(reason, detail)
 }
 
 /**
@@ -179,7 +190,7 @@ async function sign(context: OrderContext, open: OpenSwap, verified: Signable): 
   const { intent } = open
   const { quote, permit, digest, view, feed } = verified
   if (context.closing.aborted) return STOPPED
-  const blocked = mayNotStart(context, open) ?? tokenFault(context, intent)
+  const blocked = mayNotStart(context, open) ?? tokenBar(context, intent)
   if (blocked !== undefined) return blocked
   const unexplained = codeRefusal(context, intent, permit.spender)
   if (unexplained !== undefined) return unexplained
