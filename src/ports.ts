@@ -397,6 +397,8 @@ export type GasTankAccount = { readonly balance: bigint; readonly outstandingCha
 export type Aggregator = {
   /** Resolves with the transaction's hash, which must be stored. Resending the same bytes is harmless. */
   sendRawTransaction(raw: Hex): Promise<AggregatorReply<Hex>>
+  /** The same, as a bundle of exactly this transaction for a block. */
+  sendBundle(raw: Hex, blockNumber: bigint): Promise<AggregatorReply<Hex>>
   /** The on-chain transaction of the call; undefined while pending. A hint, to be verified on chain. */
   receipt(hash: Hex): Promise<AggregatorReply<{ readonly transactionHash: Hex } | undefined>>
   /** The same by the hash of the on-chain batch. */

@@ -21,6 +21,7 @@ export type FundsSeen =
 export function createWatch(clock: Pick<Clock, 'now'>, monotonicMs: () => number) {
   const failing = new Map<string, string>()
   let funds: FundsSeen | undefined
+  let delegation: Extract<RuntimeEvent, { type: 'account-delegation' }> | undefined
   let tickedMs = monotonicMs()
   let isReady = false
   let isHalted = false
@@ -37,14 +38,19 @@ export function createWatch(clock: Pick<Clock, 'now'>, monotonicMs: () => number
   const ready = (): Probe => {
     const reasons = [...health().reasons, ...failingReasons()]
     if (funds?.tag === 'unknown') reasons.push(funds.why)
+    if (delegation?.isNeeded && delegation.refusal !== undefined)
+      reasons.push(`account ${delegation.account} is ${delegation.refusal}`)
     if (!isReady) reasons.unshift('starting')
     if (draining) reasons.unshift('stopping')
     // A halted daemon is ready: it follows signed orders, and a restart would change nothing.
     // So is a daemon with refused files: it uses the older ones, and a restart would stop it.
-    const details = { halted: isHalted, refusedFiles: refused ?? null }
+    // Null without an aggregator, or if the account's code was not read last.
+    const delegated = delegation && !delegation.isUnread ? delegation.refusal === undefined : null
+    const details = { halted: isHalted, refusedFiles: refused ?? null, delegated }
     return { ok: reasons.length === 0, reasons, details }
   }
-  const sawFunds = (event: RuntimeEvent): void => {
+  const sawAccount = (event: RuntimeEvent): void => {
+    if (event.type === 'account-delegation') delegation = event
     if (event.type === 'gas-tank') {
       const { balance, outstanding, runwaySeconds, isLow } = event
       funds = { tag: 'known', available: balance - outstanding, runwaySeconds, isLow }
@@ -79,7 +85,7 @@ export function createWatch(clock: Pick<Clock, 'now'>, monotonicMs: () => number
       if (event.type === 'daemon-stopping') draining = true
       if (event.type === 'files-stale')
         refused = event.files === 0 ? undefined : { files: event.files, detail: event.detail }
-      sawFunds(event)
+      sawAccount(event)
       if (event.type !== 'request') return
       if (isNoAnswer(event.status)) failing.set(event.service, event.status)
       else failing.delete(event.service)

@@ -27,6 +27,18 @@ export class StateCorruptError extends OperatorError {
   }
 }
 
+/** A later version of this program wrote a file: nothing of it may be guessed. */
+export class NewerFormatError extends OperatorError {
+  override readonly name = 'NewerFormatError'
+  readonly means = 'badConfig'
+  constructor(file: string, what: string) {
+    super(
+      `${file}: ${what}, which this version of tranched does not know: a newer version wrote it. Install that version again; ` +
+        'or go back with a backup from before the update: `tranched state restore BACKUP` says what it lacks',
+    )
+  }
+}
+
 /** The state directory belongs to another wallet, mode or chain. */
 export class WrongStateError extends OperatorError {
   override readonly name = 'WrongStateError'

@@ -39,7 +39,8 @@ export const NOTIFY_EVENTS = {
     severity: 'warning',
   },
   paused: {
-    meaning: 'One strategy opens no slots until it is resumed.',
+    meaning:
+      'A strategy opens no slots until it is resumed, or skips them while the service does not list its tokens.',
     severity: 'warning',
     within: 'halted',
   },

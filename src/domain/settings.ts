@@ -69,6 +69,8 @@ export type AggregatorSettings = {
   readonly chain: string
   readonly wallet: string
   readonly proposer: 'trustless' | 'trusted'
+  /** How calls are submitted. */
+  readonly submit: 'transaction' | 'bundle'
   readonly contracts: {
     readonly gasTank: Address
     readonly multicall: Address
@@ -89,6 +91,8 @@ export type AggregatorSettings = {
     readonly signatureHeader: string
     /** Receiver of the transaction that carries a trustless call. */
     readonly envelopeTo: 'account' | 'proposer'
+    /** Form of a bundle's parameters: `[[raw], block]`, or `[{ txs: [raw], blockNumber: block }]`. */
+    readonly bundle: 'list' | 'object'
     /** Fields of a transaction status that report a call's costs in wei: dot-separated names. */
     readonly status: StatusFields
   }

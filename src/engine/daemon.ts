@@ -40,6 +40,8 @@ type DaemonInput = {
   readonly wallet: string
   readonly context: Foundations
   readonly tokens: readonly Token[]
+  /** Those that the service did not list just now; none if its list was not read. */
+  readonly unlisted?: readonly Token[] | undefined
   readonly feeds: readonly PriceFeed[]
   readonly strategies: readonly Strategy[]
   /** Joins the strategies with the first order by hand. */
@@ -105,9 +107,13 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
   }
   put(inForce(input.strategies))
   const signals = { closing: closing.signal, stop: stop.signal }
-  const tokens = createTokenWatch({ ...input.context, ...signals }, input.tokens)
+  const tokens = createTokenWatch(
+    { ...input.context, ...signals },
+    input.tokens,
+    input.unlisted ?? [],
+  )
   const requests = createPendingRequests(stop.signal)
-  const attended = { ...input.context, ...signals, tokenFault: tokens.mismatch, requests }
+  const attended = { ...input.context, ...signals, tokenFault: tokens.fault, requests }
   const comparison = createComparison(attended, input.tokens)
   const context: OrderContext = { ...attended, compared: comparison }
   const code = createCodeWatch(context)

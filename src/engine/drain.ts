@@ -23,17 +23,14 @@ function isInFlight(context: OrderContext, id: IntentId): boolean {
 }
 
 /** Waits for a task until the signal is aborted; its later outcome is ignored. */
-export function untilAborted(signal: AbortSignal, task: Promise<void>): Promise<void> {
+export function untilAborted<Value>(
+  signal: AbortSignal,
+  task: Promise<Value>,
+): Promise<Value | undefined> {
   return new Promise((resolve, reject) => {
-    const done = (): void => {
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    if (signal.aborted) done()
-    else signal.addEventListener('abort', done, { once: true })
-    task.then(done, (error: unknown) => {
-      signal.removeEventListener('abort', done)
-      reject(error)
-    })
+    const giveUp = (): void => resolve(undefined)
+    if (signal.aborted) giveUp()
+    else signal.addEventListener('abort', giveUp, { once: true })
+    task.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp))
   })
 }

@@ -76,6 +76,7 @@ export type ConsiderInput = ViewContext & {
   /** Without terms, no strategy is held for approval. */
   readonly terms?: string | undefined
   readonly order?: ManualOrder | undefined
+  readonly tokenFault?: OrderContext['tokenFault']
 }
 
 /**
@@ -128,12 +129,13 @@ export function waitOf(
 
 function considerInput(input: SlotInput): ConsiderInput {
   const { context, ...slot } = input
-  const { mode, pricePath, account, ports, aggregator, wallet } = context
+  const { mode, pricePath, account, ports, aggregator, wallet, tokenFault } = context
   return {
     ...slot,
     mode,
     pricePath,
     account,
+    tokenFault,
     state: ports.journal.state,
     owner: ports.signer.address,
     caller: aggregator?.wallet.signer.address ?? wallet.signer.address,
@@ -199,8 +201,8 @@ type Seen = {
 
 /** The market of a swap strategy, or an immediate decision for a blocked slot, a missing view or a call. */
 function inspectSlot(input: ConsiderInput): Considered | Seen {
-  const { state, strategy, slotSeconds, view, nowMs, account, terms } = input
-  const blocked = blockingSkip({ state, strategy, account, nowMs, terms })
+  const { strategy, slotSeconds, view } = input
+  const blocked = blockingSkip(input)
   if (blocked !== undefined) return { decision: blocked, alongside: [] }
   const { decision: deciding } = kindOf(strategy)
   if (deciding.by === 'calendar') {

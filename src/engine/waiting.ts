@@ -19,6 +19,7 @@ const MARKET: ReadonlySet<SkipReason> = new Set([
   'price-invalid',
   'price-stale',
   'sequencer-down',
+  'token-unlisted',
   'insufficient-balance',
   'balance-unreadable',
   'limit-per-hour',

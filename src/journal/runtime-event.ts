@@ -156,10 +156,26 @@ type RuntimeEvents = {
     readonly isLogin: boolean
     readonly message: string
   }
+  /** The code of the calling account, as just read. */
+  'account-delegation': {
+    readonly account: string
+    /** Why its calls are refused, with the reason's name; undefined if they are not. */
+    readonly refusal: string | undefined
+    readonly isUnread: boolean
+    /** Whether a strategy makes calls. */
+    readonly isNeeded: boolean
+  }
   'gas-tank-low': { readonly account: string; readonly available: bigint }
   'top-up-capped': { readonly account: string }
   /** A top-up is due, but blocked until the cause in the message is gone. */
   'top-up-barred': { readonly account: string; readonly message: string }
+  /** A token of the config left the service's list, or is on it again. */
+  'token-listing': {
+    readonly token: string
+    readonly isListed: boolean
+    /** Those that trade it. */
+    readonly strategies: readonly string[]
+  }
   /** A harmless peculiarity of a service or node, reported once. */
   'service-note': { readonly service: 'gasless' | 'aggregator' | 'rpc'; readonly note: string }
   /** Number of the operator's files that were refused on reload; 0 if all are in force. */

@@ -49,6 +49,9 @@ export const FUNDS = {
     ends: ({ account, isLow }) => [loginTopic(account), ...(isLow ? [] : [`gastank ${account}`])],
   },
 
+  /** Only `/readyz` shows it; a refused call reports itself. */
+  'account-delegation': () => undefined,
+
   /** Unknown figures are removed: old ones would look current. */
   'gas-tank-unknown': {
     observe({ account, isLogin }, { metrics }) {

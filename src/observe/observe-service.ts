@@ -86,6 +86,25 @@ export const SERVICES = {
     log.info(`${who}${note}`, { event: type, service })
   },
 
+  'token-listing': {
+    observe({ type, token, isListed, strategies }, { log }) {
+      const says = isListed ? 'lists' : 'does not list'
+      const level = isListed || strategies.length === 0 ? 'info' : 'warn'
+      log[level](`the gasless service ${says} ${token}`, { event: type, token })
+    },
+    notify({ token, isListed, strategies }) {
+      if (isListed || strategies.length === 0) return undefined
+      const subject = `The service does not list ${token}`
+      const lines = [
+        `Skipping their slots: ${strategies.join(', ')}. They trade again when the service lists it.`,
+        'Orders that are signed are followed to their end.',
+      ]
+      const over = `The service lists ${token} again`
+      return notification('paused', subject, lines, { topic: unlistedTopic(token), over })
+    },
+    ends: ({ token, isListed }) => (isListed ? [unlistedTopic(token)] : []),
+  },
+
   'chain-trouble'({ type, doing, message }, { log }, { isNews }) {
     const level = isNews(`chain ${doing}`) ? 'warn' : 'debug'
     log[level](`chain failure while ${doing}: ${message}`, { event: type, doing })
@@ -103,3 +122,7 @@ export const SERVICES = {
   'clock-trouble': ({ type, detail }, { log }, { isNews }) =>
     log[isNews('clock') ? 'warn' : 'debug'](`clock failure: ${detail}`, { event: type }),
 } satisfies Partial<Handlers>
+
+function unlistedTopic(token: string): string {
+  return `unlisted ${token}`
+}

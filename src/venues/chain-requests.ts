@@ -94,16 +94,21 @@ export function trustedNow(
 }
 
 /** Refreshes the service's clock, which only its answers reveal. */
-export async function hearServiceClock({
-  ports,
-  closing,
-}: Pick<OrderContext, 'ports' | 'closing'>): Promise<void> {
-  const { gasless, queue } = ports
-  if (Math.abs(gasless.clockOffsetMs() ?? 0) <= CLOCK_SKEW_MS_MAX) return
-  await soon(
-    ports,
-    queue.runUnless(closing, 'tokens', () => gasless.tokens()),
-  )
+export async function hearServiceClock(context: TokensContext): Promise<void> {
+  if (Math.abs(context.ports.gasless.clockOffsetMs() ?? 0) <= CLOCK_SKEW_MS_MAX) return
+  await readTokenList(context)
+}
+
+type TokensContext = Pick<OrderContext, 'ports' | 'closing'>
+
+/** The service's token list; undefined if its turn does not come within a few seconds. */
+export async function readTokenList({ ports, closing }: TokensContext) {
+  const leave = new AbortController()
+  const end = AbortSignal.any([closing, leave.signal])
+  const answer = ports.queue.runUnless(end, 'tokens', () => ports.gasless.tokens())
+  const reply = await soon(ports, answer)
+  leave.abort()
+  return reply
 }
 
 export function unavailable(message: string): Extract<ChainReply<never>, { readonly ok: false }> {

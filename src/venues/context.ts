@@ -37,8 +37,8 @@ export type OrderContext = {
   readonly hashPermit: (permit: Permit) => Hex
   /** Comparison of the trading wallet, and of the account that makes calls. */
   readonly compared: { readonly trader: WalletComparison; readonly account: WalletComparison }
-  /** Reason not to sign orders of a token; undefined if there is none. */
-  readonly tokenFault: (token: Address) => string | undefined
+  /** Why orders of a token are not signed; undefined if nothing is wrong with it. */
+  readonly tokenFault: (token: Address) => TokenFault | undefined
   /** Contracts that signatures depend on; shared with the signer. */
   readonly trusted: TrustedCode
   /** Aborted when the daemon begins to drain: nothing new is signed. */
@@ -48,6 +48,12 @@ export type OrderContext = {
   readonly requests: PendingRequests
   readonly wallet: WalletContext
   readonly aggregator: AggregatorContext | undefined
+}
+
+/** The service does not list the token, or lists it with other decimals than the config. */
+export type TokenFault = {
+  readonly reason: 'token-mismatch' | 'token-unlisted'
+  readonly detail: string
 }
 
 /** Context of a config with an aggregation service. */

@@ -50,19 +50,30 @@ function takeTurn(state: OpenIntent['state'], steps: FollowSteps): Promise<unkno
   }
 }
 
-/** Waits for a service while reading the chain, so that a hanging request cannot hide the order's outcome. */
+/**
+ * Waits for a service while reading the chain, so that a hanging request cannot hide the order's outcome. `ask` gives up its
+ * turn at the signal: the daemon stops, or the order changed its state meanwhile.
+ */
 export async function whileReadingChain<Answer>(
   context: OrderContext,
   open: OpenIntent,
-  { answer, meanwhile }: { answer: Promise<Answer>; meanwhile: () => Promise<unknown> },
+  how: {
+    readonly ask: (end: AbortSignal) => Promise<Answer>
+    readonly meanwhile: () => Promise<unknown>
+  },
 ): Promise<Answer | undefined> {
   const { state } = open
+  const leave = new AbortController()
+  const answer = how.ask(AbortSignal.any([context.stop, leave.signal]))
   for (;;) {
     const reply = await within(context.ports, context.policy.silenceMs, answer)
     if (reply !== LATE) return reply
     await context.requests.handle(open.intent.id)
-    if (open.state === state && !context.stop.aborted) await meanwhile()
-    if (open.state !== state) return undefined
+    if (open.state === state && !context.stop.aborted) await how.meanwhile()
+    if (open.state !== state) {
+      leave.abort()
+      return undefined
+    }
   }
 }
 

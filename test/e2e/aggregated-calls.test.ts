@@ -49,11 +49,16 @@ async function claimantsIn(operator: Operator, txHash: string): Promise<readonly
   })
 }
 
-test.each(READINGS)(
-  'calls share transactions with strangers, and deposit, charges and journal agree to the wei, on contracts as %s',
-  async (reading) => {
+const SUBMISSIONS = { deployed: 'transaction', described: 'bundle' } as const
+
+test.each(READINGS.map((reading) => [reading, SUBMISSIONS[reading]] as const))(
+  'calls share transactions with strangers, and deposit, charges and journal agree to the wei, on contracts as %s and sent as a %s',
+  async (reading, submit) => {
     const operator = await setUpAccount(await startRehearsal(IDLE, ['--reading', reading]))
     const { rehearsal, account, command, data } = operator
+    operator.edit((config) => {
+      config.aggregator.submit = submit
+    })
     writeClaims(operator)
     await runUntil(
       operator,

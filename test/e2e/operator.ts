@@ -16,6 +16,7 @@ import { adminCall, nodeCall, type Rehearsal } from './rehearsal.ts'
 type Config = {
   chains: { sepolia: { rpcUrls: [string] } }
   aggregator: {
+    submit?: 'transaction' | 'bundle'
     contracts: { gasTank: Hex; multicall: Hex }
     targets: { demo: Hex }
     gasTank: { alertBelow: string; topUp: { below: string; amount: string; maxPerDay: string } }

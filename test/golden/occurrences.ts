@@ -147,7 +147,14 @@ const EXAMPLES: Examples = {
     { link: 'conflict', detail: 'another program asks for its messages' },
     { link: 'refused', detail: 'Telegram refuses the token' },
   ],
+  'token-listing': [
+    { token: 'USDC', isListed: false, strategies: ['weekly-eth', 'dip'] },
+    { token: 'USDC', isListed: true, strategies: ['weekly-eth', 'dip'] },
+    { token: 'DAI', isListed: false, strategies: [] },
+  ],
   'remote-unsent': [{ detail: 'an answer did not get there: timeout' }],
+  // It has no output here: only `/readyz` shows it.
+  'account-delegation': [],
 }
 
 export const OCCURRENCES: readonly RuntimeEvent[] = Object.entries(EXAMPLES).flatMap(

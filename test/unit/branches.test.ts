@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 
 const REGISTRIES = {
-  'src/strategies/registry.ts': 'const KINDS = { dca, twap, call, custom }',
+  'src/strategies/registry.ts': 'const FILE_KINDS = { dca, twap, call, custom }',
   'src/venues/projections.ts':
     'const PROJECTIONS = { gasless: A, aggregated: B } as const satisfies T',
 }

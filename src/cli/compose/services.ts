@@ -19,7 +19,11 @@ import { createAggregatorRpc } from '../../venues/call/client/aggregator-client.
 import { paceAggregator } from '../../venues/call/paced.ts'
 import { type AggregatorContext, createTurns } from '../../venues/context.ts'
 import { createQueue } from '../../venues/queue/queue.ts'
-import { AGGREGATOR_SHARES, GASLESS_SHARES } from '../../venues/queue/route-shares.ts'
+import {
+  AGGREGATOR_SHARES,
+  BUNDLE_SHARES,
+  GASLESS_SHARES,
+} from '../../venues/queue/route-shares.ts'
 import { createGaslessHttp } from '../../venues/swap/client/gasless-client.ts'
 
 const monotonicMs = (): number => performance.now()
@@ -144,7 +148,7 @@ export function composeAggregator(
   const signer = createSigner({ key, hashPermit: noPermit, journal, guard, clock, files })
   const { chainId, rpcUrls, finality, agree, gas } = chainOf(settings, aggregator.chain)
   const rule = { finality, agree }
-  const shares = AGGREGATOR_SHARES
+  const shares = aggregator.submit === 'bundle' ? BUNDLE_SHARES : AGGREGATOR_SHARES
   const requestsPerSecond = AGGREGATOR_REQUESTS_PER_SECOND
   const queue = createQueue({ shares, requestsPerSecond, clock, observe, monotonicMs })
   const { onRateLimit, onRetryAfter } = queue
@@ -156,7 +160,7 @@ export function composeAggregator(
   const chain = createCallChain({ chainId, rpcUrls, rule, observe, clock, ...bound })
   const context: AggregatorContext = {
     settings: aggregator,
-    service: paceAggregator(service, queue),
+    service: paceAggregator(service, queue, queue.heldMs),
     chain,
     finality: rule,
     wallet: { chain, chainId, finality: rule, gas, signer, turn: createTurns() },

@@ -5,6 +5,7 @@ import type { PageControl } from '../../control/http/page-control.ts'
 import type { createWatch } from '../../control/probes.ts'
 import type { ServiceManager } from '../../control/service-manager.ts'
 import { OperatorError } from '../../domain/errors.ts'
+import type { Token } from '../../domain/money/token.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { durationText } from '../../domain/text/duration.ts'
 import { runDaemon } from '../../engine/daemon.ts'
@@ -120,11 +121,12 @@ export async function trade(input: Trading): Promise<Ended> {
   if (forMs !== undefined)
     void clock.sleep(forMs, timer.signal).then(() => shutdown.abort(timeOver))
   try {
-    await untilAborted(shutdown.signal, makeReady(input, composed))
+    const unlisted = await untilAborted(shutdown.signal, makeReady(input, composed))
     const hasBegun = await runDaemon({
       wallet: settings.gasless.wallet,
       context: composed.context,
       tokens: tradedTokens(settings),
+      unlisted,
       feeds: [...settings.prices.values()],
       strategies: enabled,
       manual: manualStrategyOf(settings),
@@ -166,16 +168,20 @@ export async function trade(input: Trading): Promise<Ended> {
 }
 
 /** Waits for the service and `prepare`, but not past a request to stop. */
-async function makeReady(input: Trading, { context }: Composed): Promise<void> {
+async function makeReady(
+  input: Trading,
+  { context }: Composed,
+): Promise<readonly Token[] | undefined> {
   const { settings, shutdown, observing } = input
   const { log } = observing
-  if (shutdown.signal.aborted) return
-  await checkServiceTokens(context.ports.gasless, settings, log)
+  if (shutdown.signal.aborted) return undefined
+  const unlisted = await checkServiceTokens(context.ports.gasless, settings, log)
   await input.prepare?.({
     context: { ...context, closing: shutdown.signal, stop: shutdown.signal },
     aggregator: context.aggregator,
     report: (line) => log.info(line),
   })
+  return unlisted
 }
 
 /** Stops the start: trading would misread every amount of the token. */
@@ -185,26 +191,26 @@ class TokenMismatchError extends OperatorError {
 }
 
 /**
- * Compares the config's tokens with the service's list. Different decimals stop the start; an unlisted token or an
- * unreachable service is only a warning.
+ * Compares the config's tokens with the service's list. Different decimals stop the start; an unreachable service is only a
+ * warning. Returns the tokens that the list lacks.
  */
 async function checkServiceTokens(
   gasless: Pick<Gasless, 'tokens'>,
   settings: Settings,
   log: Log,
-): Promise<void> {
+): Promise<readonly Token[]> {
   const reply = await gasless.tokens()
-  if (!reply.ok)
-    return log.warn(`the service's token list could not be read: ${reply.fault.message}`)
+  if (!reply.ok) log.warn(`the service's token list could not be read: ${reply.fault.message}`)
+  if (!reply.ok || reply.value.length === 0) return []
   const listed = new Map(reply.value.map((token) => [token.address, token]))
-  for (const token of tradedTokens(settings)) {
+  return tradedTokens(settings).filter((token) => {
     const known = listed.get(token.address)
-    if (known === undefined) log.warn(`the service does not list token ${token.symbol}`)
-    else if (known.decimals !== token.decimals)
+    if (known !== undefined && known.decimals !== token.decimals)
       throw new TokenMismatchError(
         `${settings.file}: tokens.${token.symbol}.decimals is ${token.decimals}, the service says ${known.decimals}: correct it`,
       )
-  }
+    return known === undefined
+  })
 }
 
 /** Logs locations, schedules and next due times. */

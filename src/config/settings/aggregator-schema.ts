@@ -65,6 +65,9 @@ const wire = section({
   envelopeTo: oneOf(['account', 'proposer'])
     .prefault('account')
     .describe('Recipient of the transaction of a trustless call'),
+  bundle: oneOf(['list', 'object'])
+    .prefault('list')
+    .describe('Parameters of a bundle: [txs, blockNumber], or [{ txs, blockNumber }]'),
   status: section({
     charged: statusField('costs.charged').describe('Charge for the call, in wei'),
     saved: statusField('savings.saved').describe('Savings over direct submission, in wei'),
@@ -82,6 +85,9 @@ export const aggregatorSchema = section({
   proposer: oneOf(['trustless', 'trusted'])
     .prefault('trustless')
     .describe('Proposer that the account delegates to; `trusted` has no replay guard'),
+  submit: oneOf(['transaction', 'bundle'])
+    .prefault('transaction')
+    .describe('Submission of calls: `eth_sendRawTransaction`, or `eth_sendBundle`'),
   contracts: contracts.describe('Contracts of the service on the chain'),
   targets: z
     .record(nameKey, address, { error: 'a map of name: address, such as { claim: "0x..." }' })

@@ -191,6 +191,10 @@ const SKIPS = {
   finished: ['it is complete', 'nothing; to start again, give the strategy another name'],
   'module-skipped': ['its module skipped it', 'see its module'],
   'module-failed': ['its module failed', 'fix its module: the detail says where it failed'],
+  'token-unlisted': [
+    'the service does not list a token that it trades',
+    'wait until the service lists the token again, or trade another one',
+  ],
   'strategy-changed': [
     'its file was changed meanwhile',
     'nothing: the next slot uses the new file',

@@ -4,9 +4,10 @@ import { agoMs } from '../../domain/policy.ts'
 import { depositedInDay, minedAtMs } from '../../journal/projections/deposits.ts'
 import type { AccountView, AggregatorFault } from '../../ports.ts'
 import { codeBar } from '../../signing/contract-code-policy.ts'
+import { makesCalls } from '../../strategies/registry.ts'
 import { rememberingAhead } from '../../strategies/spending/slots-ahead.ts'
 import { trustedNow } from '../../venues/chain-requests.ts'
-import { haltedNow } from '../../venues/close.ts'
+import { delegationRefusal, haltedNow } from '../../venues/close.ts'
 import type { AggregatorContext, OrderContext } from '../../venues/context.ts'
 import {
   depositOnce,
@@ -63,6 +64,7 @@ export async function keepGasTank(
     ])
     const view = seen.ok ? seen.value : undefined
     if (view !== undefined) reportAccount(view)
+    reportDelegation(view)
     if (info.ok) {
       const { balance, outstandingCharge: outstanding } = info.value
       const runwaySeconds = await lastsFor(balance - outstanding, view)
@@ -79,6 +81,14 @@ export async function keepGasTank(
     observe({ type: 'wallet-balance', wallet: settings.wallet, token, amount, decimals })
     const offsetMs = blockTimeSeconds * 1_000 - clock.now()
     observe({ type: 'clock-offset', source: settings.chain, offsetMs })
+  }
+
+  function reportDelegation(view: AccountView | undefined): void {
+    const refused = view && delegationRefusal(aggregator, view)
+    const refusal = refused && `${refused.reason}: ${refused.detail}`
+    const isNeeded = [...context.strategies.values()].some(makesCalls)
+    const status = { refusal, isUnread: view === undefined, isNeeded }
+    observe({ type: 'account-delegation', account: settings.wallet, ...status })
   }
 
   /** Runway in seconds; undefined if no call is due, all are covered, or the cost is unknown. */

@@ -1,7 +1,9 @@
 import type { AccountLimits } from '../../domain/settings.ts'
 import type { DaemonState } from '../../journal/state/daemon-state.ts'
 import { type Skip, skip } from '../../strategies/decision/decision.ts'
-import type { Strategy } from '../../strategies/registry.ts'
+import type { ManualOrder } from '../../strategies/manual/manual-kind.ts'
+import { assetsOf, type Strategy } from '../../strategies/registry.ts'
+import type { OrderContext } from '../../venues/context.ts'
 import { heldNow, heldText } from './hold.ts'
 
 type Question = {
@@ -11,11 +13,21 @@ type Question = {
   readonly nowMs: number
   /** Undefined if approvals do not apply. */
   readonly terms?: string | undefined
+  /** Undefined without a running daemon. */
+  readonly tokenFault?: OrderContext['tokenFault'] | undefined
+  /** An order by hand needs only its own tokens. */
+  readonly order?: Pick<ManualOrder, 'sell' | 'buy'> | undefined
 }
 
-/** Skips a slot because of a halt, a pause, a pending approval, too many orders in flight, or a cooldown. */
+/** Skips a slot because of a halt, a pause, a pending approval, an unlisted token, too many orders in flight, or a cooldown. */
 export function blockingSkip(question: Question): Skip | undefined {
-  return stopped(question) ?? held(question) ?? crowded(question) ?? cooling(question)
+  return (
+    stopped(question) ??
+    held(question) ??
+    unlisted(question) ??
+    crowded(question) ??
+    cooling(question)
+  )
 }
 
 function stopped({ state, strategy }: Question): Skip | undefined {
@@ -29,6 +41,14 @@ function stopped({ state, strategy }: Question): Skip | undefined {
 function held({ state, strategy, terms }: Question): Skip | undefined {
   const hold = heldNow(state, strategy, terms)
   return hold && skip('needs-approval', heldText(strategy.name, hold.detail))
+}
+
+function unlisted({ strategy, tokenFault, order }: Question): Skip | undefined {
+  for (const { token } of order ? [order.sell, order.buy] : assetsOf(strategy)) {
+    const fault = tokenFault?.(token.address)
+    if (fault?.reason === 'token-unlisted') return skip(fault.reason, fault.detail)
+  }
+  return undefined
 }
 
 function crowded({ state, strategy, account }: Question): Skip | undefined {

@@ -75,6 +75,11 @@ function moduleOf(event: JournalEvent): Module {
   return BY_TYPE.get(event.type) ?? assertNever(event as never)
 }
 
+/** False for a type of event that only a later version writes. */
+export function isKnownEvent({ type }: Pick<JournalEvent, 'type'>): boolean {
+  return BY_TYPE.has(type)
+}
+
 /** Applies one event in place. */
 export function reduce(state: DaemonState, event: JournalEvent, atMs: number): void {
   moduleOf(event).reduce(state, event as never, atMs)

@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import * as z from 'zod'
-import { codeOf, messageOf } from '../../domain/errors.ts'
+import { codeOf, messageOf, NewerFormatError } from '../../domain/errors.ts'
 import {
   ensureDirectory,
   fileSize,
@@ -49,7 +49,8 @@ export type OutboxFile = {
   close(): Promise<void>
 }
 
-const HEADER = '{"outbox":1}\n'
+const FORMAT = 1
+const HEADER = `{"outbox":${FORMAT}}\n`
 /** Longer files were not written by this program. */
 const READ_BYTES_MAX = 64 * 1024 * 1024
 /** The file is rewritten when it exceeds this, and three times its content. */
@@ -72,7 +73,10 @@ export async function openOutboxFile(
   { log, mayWrite }: { readonly log: Log; readonly mayWrite: () => boolean },
 ): Promise<OutboxFile> {
   const file = outboxFileOf(stateDir)
-  const json = new JsonFile<readonly OutboxLine[], Found>(file, { encode: textOf, decode: parse })
+  const json = new JsonFile<readonly OutboxLine[], Found>(file, {
+    encode: textOf,
+    decode: (text) => parse(file, text),
+  })
   const found = await readLines(file, json, log)
   let { mustRewrite } = found
   let handle: FileHandle | undefined
@@ -165,18 +169,22 @@ async function readLines(
     if (found.bad > 0) warn(`${found.bad} lines could not be read and are left out`)
     return found
   } catch (error) {
+    if (error instanceof NewerFormatError) throw error
     warn(`${reasonOf(error)}; messages that waited there are not sent`)
     await moveDurably(file, `${file}.damaged`).catch(() => undefined)
     return NOTHING
   }
 }
 
-function parse(text: string): Found {
+function parse(file: string, text: string): Found {
   const rows = text.split('\n')
   // A crash may truncate the last append; the journal still has its content.
   const torn = rows.pop() ?? ''
   const known = readableLines(fileLineSchema, rows)
   const bad = rows.length - known.length
+  for (const line of known)
+    if ('outbox' in line && line.outbox > FORMAT)
+      throw new NewerFormatError(file, `it has format ${line.outbox}`)
   return {
     lines: known.filter((line): line is OutboxLine => !('outbox' in line)),
     mustRewrite: torn !== '' || bad > 0 || rows.length === 0,

@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import { constants, statSync } from 'node:fs'
 import { copyFile, type FileHandle, link, open, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { codeOf } from '../../domain/errors.ts'
+import { codeOf, NewerFormatError } from '../../domain/errors.ts'
 import type { Anchor, AnchorOwner } from '../../journal/anchor.ts'
 import {
   ensureDirectory,
@@ -38,7 +38,7 @@ export class AnchorDamagedError extends Error {
   override readonly name = 'AnchorDamagedError'
 }
 
-/** Undefined if the file is missing. Throws AnchorDamagedError if neither slot is valid. */
+/** Undefined if the file is missing. Throws AnchorDamagedError if neither slot is valid, NewerFormatError for a later format. */
 export async function readAnchor(file: string): Promise<Anchor | undefined> {
   return (await newestSlot(file))?.anchor
 }
@@ -124,14 +124,14 @@ async function newestSlot(file: string): Promise<Slot | undefined> {
   const read = ifThereNow(() => readRegular(file, Number.POSITIVE_INFINITY))
   if (read === undefined) return undefined
   const slots = Array.from({ length: SLOTS }, (_, index) =>
-    slotOf(read.data.toString('utf8', index * SLOT_BYTES, (index + 1) * SLOT_BYTES)),
+    slotOf(file, read.data.toString('utf8', index * SLOT_BYTES, (index + 1) * SLOT_BYTES)),
   ).flatMap((slot) => slot ?? [])
   const [newest] = slots.toSorted((a, b) => b.writes - a.writes)
   if (newest === undefined) throw new AnchorDamagedError(`${file}: no part of it is whole`)
   return newest
 }
 
-function slotOf(text: string): Slot | undefined {
+function slotOf(file: string, text: string): Slot | undefined {
   const found = CHECK.exec(text)
   if (found === null) return undefined
   const body = `${text.slice(0, found.index)}}`
@@ -140,5 +140,6 @@ function slotOf(text: string): Slot | undefined {
     readonly format: number
     readonly writes: number
   }
+  if (format > FORMAT) throw new NewerFormatError(file, `it has format ${format}`)
   return format === FORMAT ? { anchor, writes } : undefined
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { NewerFormatError } from '../../domain/errors.ts'
 import type { Address } from '../../domain/money/units.ts'
 import {
   type Anchor,
@@ -234,6 +235,7 @@ async function readPlace(place: AnchorPlace): Promise<Seen['anchor']> {
     return await readAnchor(place.file)
   } catch (error) {
     if (error instanceof AnchorDamagedError) return 'damaged'
+    if (error instanceof NewerFormatError) throw error
     throw new AnchorRefusedError(notWritable(place, error))
   }
 }

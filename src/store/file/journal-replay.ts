@@ -1,4 +1,5 @@
-import { type JournalRecord, reduce } from '../../journal/events/registry.ts'
+import { NewerFormatError } from '../../domain/errors.ts'
+import { isKnownEvent, type JournalRecord, reduce } from '../../journal/events/registry.ts'
 import type { DaemonState } from '../../journal/state/daemon-state.ts'
 import { type CheckedLine, decodeRecord } from './journal-codec.ts'
 import { placeOf } from './journal-reader.ts'
@@ -27,6 +28,12 @@ export class Replay {
       // The line is authentic, so another version or reducer wrote it.
       const detail = error instanceof Error ? error.message : String(error)
       const segment = segmentOf(segments, head.seq)
+      const unknown = this.#unfinished.find(({ event }) => !isKnownEvent(event))
+      if (unknown !== undefined)
+        throw new NewerFormatError(
+          segment.file,
+          `${placeOf(segment, unknown.seq)} is of type ${unknown.event.type}`,
+        )
       throw damagedJournal(
         segment.file,
         `${placeOf(segment, head.seq)} does not fit the records before it: ${detail}`,

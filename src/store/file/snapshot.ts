@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto'
-import { type StateCorruptError, WrongStateError } from '../../domain/errors.ts'
+import { NewerFormatError, type StateCorruptError, WrongStateError } from '../../domain/errors.ts'
 import type { Hex } from '../../domain/money/units.ts'
 import type { StateImage } from '../../journal/state/state-image.ts'
 import type { JournalKey } from '../../signing/keys/journal-key.ts'
@@ -28,7 +28,10 @@ export type SnapshotReading =
   /** Truncated, or does not match its own digest. */
   | { readonly tag: 'damaged'; readonly detail: string }
   /** Complete, but not written by the wallet's daemon: another wallet or format, or forged. */
-  | { readonly tag: 'foreign'; readonly error: StateCorruptError | WrongStateError }
+  | {
+      readonly tag: 'foreign'
+      readonly error: StateCorruptError | WrongStateError | NewerFormatError
+    }
 
 /** `state.json`, derived from the journal for faster starts. It also proves a minimum length of the journal. */
 export class SnapshotFile {
@@ -109,6 +112,11 @@ function unseal(file: string, text: string, key: JournalKey | undefined): Snapsh
   if (digest !== `0x${hash('sha256', body)}`)
     return { tag: 'damaged', detail: 'line 1 was altered: its digest does not match its text' }
   const snapshot = exactParse(`${body}}`) as Snapshot
+  if (snapshot.version > VERSION)
+    return {
+      tag: 'foreign',
+      error: new NewerFormatError(file, `it has format ${snapshot.version}`),
+    }
   if (snapshot.version !== VERSION)
     return {
       tag: 'foreign',

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { StateCorruptError, type StateFault, type WrongStateError } from '../../domain/errors.ts'
+import { type OperatorError, StateCorruptError, type StateFault } from '../../domain/errors.ts'
 import type { Hex } from '../../domain/money/units.ts'
 import type { DaemonState } from '../../journal/state/daemon-state.ts'
 import {
@@ -93,7 +93,7 @@ function snapshotFaultOf(
   }
 }
 
-function faultOf(error: StateCorruptError | WrongStateError, file: string): StateFault {
+function faultOf(error: OperatorError, file: string): StateFault {
   if (error instanceof StateCorruptError) return error
   return { file, detail: error.message, remedy: 'Nothing is wrong with it but that' }
 }

@@ -1,5 +1,6 @@
 import { calldataTokens, FLOOR_GAS_PER_TOKEN, TRANSACTION_GAS } from '../../domain/money/gas.ts'
 import type { Hex } from '../../domain/money/units.ts'
+import type { CallRecord } from '../../domain/order/call.ts'
 
 /**
  * Gas of a call through its account's proposer code. The signed gas limit covers the whole `onCall` including the
@@ -56,4 +57,26 @@ export function proposerGas(call: {
     (call.nonce === 0n ? FIRST_NONCE : 0n) +
     (call.value > 0n ? VALUE_TRANSFER + (call.targetGas === 0n ? NEW_ACCOUNT : 0n) : 0n)
   )
+}
+
+/** Deployments check the limit before the target runs, or the gas used after it: by name, or by its selector. */
+const EXCEEDED = /GasLimitExceeded|NotEnoughGas|0xbe9179a6/i
+
+type Limited = Pick<CallRecord, 'calldata' | 'value' | 'gasLimit' | 'directGas'> & {
+  readonly nonce?: bigint
+}
+
+/** Adds to an answer about an exceeded gas limit how much the limit lacks at most. */
+export function withLimitAdvice(message: string, call: Limited): string {
+  if (!EXCEEDED.test(message)) return message
+  const { calldata, value, gasLimit, directGas, nonce = 0n } = call
+  const paid = directGas - TRANSACTION_GAS - calldataTokens(calldata) * GAS_PER_TOKEN
+  // Long calldata may hide the target's share, which is at most this.
+  const target = paid > 0n ? paid : 0n
+  const needed = target + proposerGas({ calldata, value, nonce, targetGas: target })
+  const lacks =
+    needed > gasLimit
+      ? `lacks up to ${needed - gasLimit}: set it to ${needed}`
+      : `is below what this deployment uses, which is more than the expected ${needed}: raise it`
+  return `${message}; gasLimit ${gasLimit} ${lacks}`
 }

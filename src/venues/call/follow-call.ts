@@ -14,9 +14,10 @@ import {
 import { createRefusalReporter, exposedAtMs, whileReadingChain } from '../follow.ts'
 import type { FollowSteps } from '../venue.ts'
 import type { TransactionOutcome } from '../wallet/transaction.ts'
+import { withLimitAdvice } from './call-gas.ts'
 import { createExplainer } from './explain.ts'
 import { isOwnCall, resolveCall } from './resolve.ts'
-import { directId, sendDirectly, submitCall } from './submit.ts'
+import { directId, sendDirectly, submitCall, submitRoute } from './submit.ts'
 
 const NOT_OURS_WAIT_MS = 60_000
 /** While the service reports a call as pending, the chain is read this many times less often than while it is silent. */
@@ -94,16 +95,15 @@ async function replay(following: Following): Promise<void> {
   if (found.tag !== 'open' || mayNotReplay(following)) return
   const mayBegin = (): boolean => {
     if (mayNotReplay(following)) return false
-    const route = 'sendRawTransaction'
+    const route = submitRoute(context.aggregator)
     context.ports.observe({ type: 'retry', service: 'aggregator', route, cause: 'unavailable' })
     const detail = 'the submission was not answered and is made again, the same bytes'
     following.reportConflict({ service: 'aggregator', what: 'submit', detail })
     return true
   }
   const onRefused = following.reportRefusal
-  const answer = submitCall(context, open, { end: context.stop, mayBegin, onRefused })
   const reply = await whileReadingChain(context, open, {
-    answer,
+    ask: (end) => submitCall(context, open, { end, mayBegin, onRefused }),
     meanwhile: () => readAgain(following),
   })
   if (reply !== undefined) await recordReply(context, open, { attempt: call.attempt, reply })
@@ -118,9 +118,8 @@ async function poll(following: Following): Promise<void> {
   const { context, open, call, explain, reportConflict } = following
   const orderId = open.orderId as Hex | undefined
   if (orderId === undefined) return
-  const answer = askReceipt(following, orderId)
   const reply = await whileReadingChain(context, open, {
-    answer,
+    ask: (end) => askReceipt(following, orderId, end),
     meanwhile: () => readAgain(following),
   })
   if (reply === undefined) return
@@ -140,20 +139,17 @@ async function poll(following: Following): Promise<void> {
 async function askReceipt(
   { context, open, lastRead }: Following,
   orderId: Hex,
+  end: AbortSignal,
 ): Promise<Awaited<ReturnType<AggregatorContext['service']['receipt']>> | undefined> {
   const route = 'getTransactionReceipt'
-  const reply = await context.aggregator.service.onTurn(
-    context.stop,
-    route,
-    async (service, turn) => {
-      const isFollowed = open.state === 'accepted' || open.state === 'lapsing'
-      if (open.orderId !== orderId || !isFollowed) return turn.giveBack()
-      const { cause } = lastRead
-      if (cause !== undefined)
-        context.ports.observe({ type: 'retry', service: 'aggregator', route, cause })
-      return service.receipt(orderId)
-    },
-  )
+  const reply = await context.aggregator.service.onTurn(end, route, async (service, turn) => {
+    const isFollowed = open.state === 'accepted' || open.state === 'lapsing'
+    if (open.orderId !== orderId || !isFollowed) return turn.giveBack()
+    const { cause } = lastRead
+    if (cause !== undefined)
+      context.ports.observe({ type: 'retry', service: 'aggregator', route, cause })
+    return service.receipt(orderId)
+  })
   lastRead.cause = reply === undefined || reply.ok ? undefined : reply.fault.tag
   if (reply?.ok === false && reply.fault.tag !== 'rateLimited')
     reportUnknown(context, open, reply.fault.message)
@@ -206,13 +202,13 @@ async function readChain(following: Following, hint?: Hex): Promise<Resolution<A
  * is never mined must not hide an execution by the service, or an expired deadline.
  */
 async function goDirect(following: Following): Promise<TransactionOutcome | undefined> {
-  const { context, open, direct } = following
+  const { context, open, call, direct } = following
   if (!direct.isSending && direct.outcome === undefined) await launch(following)
   if (direct.failure !== undefined) throw direct.failure.error
   const { outcome } = direct
   if (outcome?.tag !== 'unsent' && outcome?.tag !== 'blocked') return outcome
   const { detail } = outcome.tag === 'blocked' ? outcome.closing : outcome
-  reportUnknown(context, open, `not sent directly: ${detail}`)
+  reportUnknown(context, open, `not sent directly: ${withLimitAdvice(detail, call)}`)
   direct.outcome = undefined
   return outcome
 }

@@ -8,6 +8,7 @@ import { LATE, within } from '../chain-requests.ts'
 import { mayNotStart } from '../close.ts'
 import type { CallContext } from '../context.ts'
 import { type Step, unsigned } from '../retry.ts'
+import { withLimitAdvice } from './call-gas.ts'
 import { submitCall } from './submit.ts'
 
 /** Signs the recorded call, unless it is blocked by now, and submits it. */
@@ -48,7 +49,8 @@ async function rehearse(
   for (let tries = 1; ; tries += 1) {
     const run = await aggregator.chain.simulate({ from: account, to: account, data, value: 0n })
     if (run.ok || run.fault.tag !== 'refused') return undefined
-    const message = `not submitted: the account's own code says ${run.fault.message}`
+    const says = withLimitAdvice(run.fault.message, call)
+    const message = `not submitted: the account's own code says ${says}`
     if (tries >= policy.requestTriesMax) return { tag: 'unfit', message }
     await ports.clock.sleep(backoffMs(policy, tries, ports.random.jitter()), closing)
     if (closing.aborted) return { tag: 'unknown', message }

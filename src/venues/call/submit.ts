@@ -1,13 +1,16 @@
+import type { Hex } from '../../domain/money/units.ts'
 import type { CallRecord } from '../../domain/order/call.ts'
 import type { IntentId } from '../../domain/order/intent.ts'
 import { callSigned } from '../../journal/events/order/authorizations.ts'
 import type { OpenCall } from '../../journal/state/daemon-state.ts'
-import type { AggregatorFault } from '../../ports.ts'
+import type { Aggregator, AggregatorFault, AggregatorReply } from '../../ports.ts'
 import { payloadOf } from '../../signing/wallet-transactions.ts'
 import { type SubmitReply, withdraw } from '../authorization.ts'
+import { askChainOnce } from '../chain-requests.ts'
 import { blockedBy, type Refusal } from '../close.ts'
-import type { CallContext } from '../context.ts'
+import type { AggregatorContext, CallContext } from '../context.ts'
 import { type TransactionOutcome, transactOnce } from '../wallet/transaction.ts'
+import { withLimitAdvice } from './call-gas.ts'
 
 /** Calls recorded by this process and never sent. */
 const unsent = new WeakSet<CallRecord>()
@@ -34,9 +37,10 @@ export async function submitCall(
   if (call === undefined) return undefined
   let isFirst = false
   if (isNew) unsent.add(call)
-  const route = 'sendRawTransaction'
+  const route = submitRoute(aggregator)
   const reply = await aggregator.service.onTurn(end, route, async (service, turn) => {
-    if (!mayBegin()) return turn.giveBack()
+    const send = await readSender(context, call, { service, onRefused })
+    if (send === undefined || !mayBegin()) return turn.giveBack()
     const signed = aggregator.wallet.signer.envelope(intent.id)
     if (!signed.ok) {
       onRefused(signed)
@@ -52,12 +56,42 @@ export async function submitCall(
       if (!mayBegin()) return turn.giveBack()
     }
     isFirst = unsent.delete(call)
-    return service.sendRawTransaction(raw)
+    return send(raw)
   })
   if (reply === undefined) return undefined
   if (reply.ok) return { tag: 'accepted', orderId: reply.value }
-  const { tag, message } = reply.fault
+  const { tag } = reply.fault
+  const message = withLimitAdvice(reply.fault.message, call)
   return { tag: isFirst && isRefusal(call, tag) ? 'rejected' : 'unknown', message }
+}
+
+/** The route of submissions, by the operator's choice. */
+export function submitRoute({ settings }: AggregatorContext) {
+  return settings.submit === 'bundle' ? 'sendBundle' : 'sendRawTransaction'
+}
+
+/** Blocks from the newest to a bundle's, so that its block is still to come when the service reads it. */
+const BLOCKS_AHEAD = 2n
+
+/** Submits as the operator chose. A bundle names a block; undefined if that could not be read. */
+async function readSender(
+  context: CallContext,
+  { account }: CallRecord,
+  how: {
+    readonly service: Aggregator
+    readonly onRefused: (why: Refusal) => void
+  },
+): Promise<((raw: Hex) => Promise<AggregatorReply<Hex>>) | undefined> {
+  const { service } = how
+  const { chain, settings } = context.aggregator
+  if (settings.submit === 'transaction') return (raw) => service.sendRawTransaction(raw)
+  const { gasTank } = settings.contracts
+  const seen = await askChainOnce(context, 'reading the block for a bundle', () =>
+    chain.account({ account, gasTank }),
+  )
+  if (seen.ok) return (raw) => service.sendBundle(raw, seen.value.blockNumber + BLOCKS_AHEAD)
+  how.onRefused({ ok: false, reason: 'chain-unavailable', detail: seen.fault.message })
+  return undefined
 }
 
 /**

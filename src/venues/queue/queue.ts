@@ -21,6 +21,8 @@ type QueueOptions<Own extends Route> = {
 export type PacedQueue<Own extends Route> = PairQueue<Own> & {
   readonly onRateLimit: (route: Own, reading: RateLimitReading) => void
   readonly onRetryAfter: (route: Own, ms: number) => void
+  /** Time for which the service allows no request of a route. */
+  readonly heldMs: (route: Own) => number
 }
 
 const WATCHDOG_MS = 1_000
@@ -262,5 +264,6 @@ export function createQueue<Own extends Route>(options: QueueOptions<Own>): Pace
     ticket,
     onRateLimit: (route, reading) => lanes[route].turns.pacer.onRateLimit(reading),
     onRetryAfter: (route, ms) => lanes[route].turns.pacer.onRetryAfter(ms),
+    heldMs: (route) => lanes[route].turns.pacer.delayMs(),
   }
 }

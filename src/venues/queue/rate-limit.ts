@@ -1,3 +1,5 @@
+import { retryAfterMs } from '../../domain/text/retry-after.ts'
+
 export type RateLimitReading = {
   readonly limit: number
   readonly remaining: number
@@ -10,7 +12,8 @@ type HeaderValues = Readonly<Record<string, string | readonly string[] | undefin
 
 /** Upper bound on waiting for a window, even if a header asks for more: the next reply updates it. */
 const RESET_WAIT_MS_MAX = 60_000
-const RETRY_AFTER_MS_MAX = 300_000
+/** Upper bound on `retry-after`: a route is tried once a day, even if the service names a year. */
+const RETRY_AFTER_MS_MAX = 86_400_000
 /** Wait after a 429 without a clear duration. */
 const RETRY_AFTER_MS_DEFAULT = 1_000
 
@@ -40,11 +43,10 @@ export function readRateLimit(
   }
 }
 
-/** Wait after a 429, from `retry-after`: whole seconds only, at most RETRY_AFTER_MS_MAX. */
-export function readRetryAfterMs(headers: HeaderValues): number {
-  const value = headers['retry-after']
-  if (typeof value !== 'string' || !/^\d+$/.test(value)) return RETRY_AFTER_MS_DEFAULT
-  return Math.min(Number(value) * 1000, RETRY_AFTER_MS_MAX)
+/** Wait after a 429, 0 to RETRY_AFTER_MS_MAX; see `retryAfterMs`. */
+export function readRetryAfterMs(headers: HeaderValues, serviceNowMs: number): number {
+  const waitMs = retryAfterMs(headers, serviceNowMs) ?? RETRY_AFTER_MS_DEFAULT
+  return Math.min(waitMs, RETRY_AFTER_MS_MAX)
 }
 
 function count(value: string | readonly string[] | undefined): number | undefined {

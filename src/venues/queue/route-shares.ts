@@ -21,6 +21,13 @@ export const AGGREGATOR_SHARES: Shares<AggregatorRoute> = {
   sendBundle: 5,
 }
 
+/** The same with calls submitted as bundles. */
+export const BUNDLE_SHARES: Shares<AggregatorRoute> = {
+  ...AGGREGATOR_SHARES,
+  sendRawTransaction: AGGREGATOR_SHARES.sendBundle,
+  sendBundle: AGGREGATOR_SHARES.sendRawTransaction,
+}
+
 /** One process does not reach this rate; counting above it would only cost time. */
 const COUNTED_PER_SECOND_MAX = 10_000
 

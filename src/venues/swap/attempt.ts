@@ -15,7 +15,15 @@ import {
   withdraw,
 } from '../authorization.ts'
 import { hearServiceClock } from '../chain-requests.ts'
-import { blockedBy, type Closing, failure, mayNotStart, type Refusal, refusal } from '../close.ts'
+import {
+  blockedBy,
+  type Closing,
+  failure,
+  mayNotStart,
+  type Refusal,
+  refusal,
+  skipped,
+} from '../close.ts'
 import type { OrderContext } from '../context.ts'
 import { haltOnEvidence } from '../evidence.ts'
 import {
@@ -81,13 +89,15 @@ export function attemptSwap(context: OrderContext, open: OpenSwap): Promise<Clos
 function mayNotTrade(context: OrderContext, open: OpenSwap): Closing | undefined {
   if (isUnwrapping(context, open.intent))
     return failure('attempts-exhausted', 'it was given up before a crash')
-  return mayNotStart(context, open) ?? tokenRefusal(context, open.intent)
+  return mayNotStart(context, open) ?? tokenBar(context, open.intent)
 }
 
-/** Rejects a token whose decimals at the service differ from the config's. */
-function tokenRefusal(context: OrderContext, { sell, buy }: SwapIntent): Closing | undefined {
-  const detail = context.tokenFault(sell.token.address) ?? context.tokenFault(buy.token.address)
-  return detail === undefined ? undefined : refusal('token-mismatch', detail)
+/** Refuses a token that the service counts otherwise, and skips one that it does not list. */
+function tokenBar({ tokenFault }: OrderContext, { sell, buy }: SwapIntent): Closing | undefined {
+  const fault = tokenFault(sell.token.address) ?? tokenFault(buy.token.address)
+  if (fault === undefined) return undefined
+  const { reason, detail } = fault
+  return reason === 'token-unlisted' ? skipped(reason, detail) : refusal(reason, detail)
 }
 
 /**
@@ -180,7 +190,7 @@ async function sign(context: OrderContext, open: OpenSwap, verified: Signable): 
   const { intent } = open
   const { quote, permit, digest, view, feed } = verified
   if (context.closing.aborted) return STOPPED
-  const blocked = mayNotStart(context, open) ?? tokenRefusal(context, intent)
+  const blocked = mayNotStart(context, open) ?? tokenBar(context, intent)
   if (blocked !== undefined) return blocked
   const unexplained = codeRefusal(context, intent, permit.spender)
   if (unexplained !== undefined) return unexplained

@@ -68,10 +68,11 @@ async function resolve(following: Following): Promise<void> {
   const isClock = found.tag === 'open' && found.waits?.service === 'gasless'
   if (!isClock || orderId === undefined) return
   const { gasless, queue } = context.ports
-  const answer = queue.runUnless(context.stop, 'poll', async (turn) =>
-    open.state === 'lapsing' ? gasless.order(orderId) : turn.giveBack(),
-  )
-  await whileReadingChain(context, open, { answer, meanwhile: () => readChain(following) })
+  const ask = (end: AbortSignal) =>
+    queue.runUnless(end, 'poll', async (turn) =>
+      open.state === 'lapsing' ? gasless.order(orderId) : turn.giveBack(),
+    )
+  await whileReadingChain(context, open, { ask, meanwhile: () => readChain(following) })
 }
 
 function isPastDeadline({ context, open }: Following): boolean {
@@ -90,21 +91,22 @@ async function replay(following: Following): Promise<void> {
   const found = await readChain(following)
   if (permit === undefined || found.tag !== 'open') return
   if (mayNotReplay(following, permit)) return
-  const sent = queue.runUnless(context.stop, 'submit', async (turn) => {
-    // It may have waited for minutes, with many chain reads in between.
-    if (mayNotReplay(following, permit)) return turn.giveBack()
-    const signed = signer.permit(open.intent.id)
-    reportRefusal(signed.ok ? undefined : signed)
-    if (!signed.ok) return turn.giveBack()
-    const { cause } = submission
-    observe({ type: 'retry', service: 'gasless', route: 'submit', cause })
-    const detail = `the submission was not answered (${cause}) and is made again, the same bytes under the same id`
-    following.reportConflict({ service: 'gasless', what: 'submit', detail })
-    const { quoteId, clientOrderId } = permit
-    return gasless.submit({ quoteId, signature: signed.value, clientOrderId })
-  })
+  const ask = (end: AbortSignal) =>
+    queue.runUnless(end, 'submit', async (turn) => {
+      // It may have waited for minutes, with many chain reads in between.
+      if (mayNotReplay(following, permit)) return turn.giveBack()
+      const signed = signer.permit(open.intent.id)
+      reportRefusal(signed.ok ? undefined : signed)
+      if (!signed.ok) return turn.giveBack()
+      const { cause } = submission
+      observe({ type: 'retry', service: 'gasless', route: 'submit', cause })
+      const detail = `the submission was not answered (${cause}) and is made again, the same bytes under the same id`
+      following.reportConflict({ service: 'gasless', what: 'submit', detail })
+      const { quoteId, clientOrderId } = permit
+      return gasless.submit({ quoteId, signature: signed.value, clientOrderId })
+    })
   const meanwhile = (): Promise<void> => askChainAgain(following)
-  const reply = await whileReadingChain(context, open, { answer: sent, meanwhile })
+  const reply = await whileReadingChain(context, open, { ask, meanwhile })
   if (reply === undefined) return
   const { attempt } = permit
   if (reply.ok) {
@@ -128,14 +130,15 @@ async function poll(following: Following): Promise<void> {
   const { gasless, observe, queue } = context.ports
   const { orderId } = open
   if (orderId === undefined) return
-  const answer = queue.runUnless(context.stop, 'poll', async (turn) => {
-    if (open.orderId !== orderId || open.state !== 'accepted') return turn.giveBack()
-    const { cause } = polls
-    if (cause !== undefined) observe({ type: 'retry', service: 'gasless', route: 'poll', cause })
-    return gasless.order(orderId)
-  })
+  const ask = (end: AbortSignal) =>
+    queue.runUnless(end, 'poll', async (turn) => {
+      if (open.orderId !== orderId || open.state !== 'accepted') return turn.giveBack()
+      const { cause } = polls
+      if (cause !== undefined) observe({ type: 'retry', service: 'gasless', route: 'poll', cause })
+      return gasless.order(orderId)
+    })
   const meanwhile = (): Promise<void> => askChainAgain(following)
-  const reply = await whileReadingChain(context, open, { answer, meanwhile })
+  const reply = await whileReadingChain(context, open, { ask, meanwhile })
   if (reply === undefined) return
   polls.cause = reply.ok ? undefined : reply.fault.tag
   if (reply.ok) return settle(following, reply.value)

@@ -5,6 +5,7 @@ import type { SwapIntent } from '../../domain/order/intent.ts'
 import type { Permit } from '../../domain/order/permit.ts'
 import type { Quote, QuoteRequest, ServiceFault } from '../../domain/order/quote.ts'
 import { isFresh, type TrustedTime } from '../../domain/policy.ts'
+import { durationText } from '../../domain/text/duration.ts'
 import type { ChainView } from '../../ports.ts'
 import { NONCE_LIVE, verify } from '../../signing/verify.ts'
 import { askChainOnce, trustedNow } from '../chain-requests.ts'
@@ -30,6 +31,9 @@ export type Signable = {
 
 /** The allowance in `view` is too low. */
 export type Unapproved = { readonly tag: 'unapproved'; readonly view: ChainView }
+
+/** Waits from here on are named in the reason. */
+const LONG_PAUSE_MS = 60_000
 
 export const STALE: Step = {
   tag: 'again',
@@ -61,7 +65,9 @@ export function quoteFailure(fault: ServiceFault): Step {
   if (cause === 'badRequest') return failure('quote-rejected', message)
   const again = { service: 'gasless', route: 'quote', cause } as const
   const pauseMs = cause === 'rateLimited' ? fault.retryAfterMs : 0
-  return retryLater('quote-unavailable', message, { pauseMs, again })
+  const wait =
+    pauseMs < LONG_PAUSE_MS ? '' : `; the service asks to wait for ${durationText(pauseMs)}`
+  return retryLater('quote-unavailable', message + wait, { pauseMs, again })
 }
 
 export async function signable(

@@ -257,6 +257,32 @@ describe.each(READINGS)('a call on contracts as %s', (reading) => {
     expect(needed - used).toBeLessThan(15_000n)
   })
 
+  test.each<[AggregatorSettings['proposer'], AggregatorSettings['wire']['bundle']]>([
+    ['trustless', 'list'],
+    ['trustless', 'object'],
+    ['trusted', 'list'],
+  ])(
+    'a %s bundle (%s) with a lost answer is sent again and executes once',
+    async (proposer, bundle) => {
+      const signer = keyOf(await delegatedKey(sandbox(), proposer))
+      const wire = { ...aggregatorSettingsOf(sandbox()).wire, envelopeTo, bundle }
+      const fallback = { mode: 'rejected-only', deadlineMs: 3_600_000 } as const
+      const { make, observed } = await venue(signer, { proposer, submit: 'bundle', wire, fallback })
+      sandbox().faults.set({ rules: [{ kind: 'dropAfter', route: 'sendBundle', count: 1 }] })
+      onTestFinished(() => sandbox().faults.set({}))
+      const label = `bundle ${proposer} ${bundle}`
+      const events = await make(label)
+      expect(events.at(-1)).toMatchObject({ outcome: 'filled' })
+      expect(events.find(({ type }) => type === 'call-proven')).toMatchObject({
+        execution: { via: 'aggregated' },
+      })
+      expect(await timesSeen(label)).toBe(1)
+      const routes = observed.flatMap((each) => (each.type === 'request' ? [each.route] : []))
+      expect(routes).toContain('sendBundle')
+      expect(routes).not.toContain('sendRawTransaction')
+    },
+  )
+
   describe('a call with a lost answer is proven long before its deadline', () => {
     test.each<[string, AggregatorSettings['proposer'], object]>([
       ['trustless', 'trustless', { kind: 'dropAfter', route: 'sendRawTransaction', count: 1 }],

@@ -34,6 +34,7 @@ export const AGGREGATOR: AggregatorSettings = {
   chain: 'sepolia',
   wallet: 'operator',
   proposer: 'trustless',
+  submit: 'transaction',
   contracts: {
     gasTank: '0x000000000000000000000000000000000000c001',
     multicall: '0x000000000000000000000000000000000000c002',
@@ -47,6 +48,7 @@ export const AGGREGATOR: AggregatorSettings = {
     methodPrefix: 'agg_',
     signatureHeader: 'X-Relay-Signature',
     envelopeTo: 'account',
+    bundle: 'list',
     status: { charged: 'costs.charged', saved: 'savings.saved', blob: 'costs.blob_cost' },
   },
 }

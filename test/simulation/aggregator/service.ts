@@ -70,6 +70,8 @@ export type CallServiceOptions = {
 /** The aggregation service itself. It identifies a transaction by its bytes, and outlives every client. */
 export class SimulatedCallService {
   /** All received transactions, in order. */
+  /** Blocks that bundles named, in order. */
+  readonly bundledFor: bigint[] = []
   readonly received: Hex[] = []
   readonly #options: CallServiceOptions
   readonly #landed = new Map<Hex, Hex | undefined>()
@@ -149,6 +151,10 @@ export function createSimulatedAggregator(options: {
     ask(() => (random.chance(faults.receiptsLost) ? silence() : service.receipt(hash)))
   return {
     sendRawTransaction: submit,
+    sendBundle(raw, block) {
+      service.bundledFor.push(block)
+      return submit(raw)
+    },
     receipt,
     batchedReceipt: receipt,
     accountInfo: () =>

@@ -16,6 +16,8 @@ export type ServiceFaults = {
   rateLimited: number
   /** Rate limit of each route; requests above it get a 429 with a `retry-after`. */
   limit: RateLimit | undefined
+  /** Until then, answers every request with a 429 that asks for the remaining time (true time, epoch ms). */
+  holdsUntilMs: number | undefined
   /** Fails a request before it took effect, or after it did: the answer is the same. */
   failsBefore: number
   failsAfter: number
@@ -42,6 +44,8 @@ export type ServiceFaults = {
   tamper: ((quote: Quote) => Quote) | undefined
   /** Lists its tokens with wrong decimals. */
   listsWrongDecimals: boolean
+  /** Symbols that its list of tokens omits. */
+  unlisted: readonly string[]
   /** The service's clock less true time. */
   skewMs: number
   /** Settles all orders of such a period in one transaction. */
@@ -59,6 +63,7 @@ export function noServiceFaults(): ServiceFaults {
     slowMs: 0,
     rateLimited: 0,
     limit: undefined,
+    holdsUntilMs: undefined,
     failsBefore: 0,
     failsAfter: 0,
     rejects: 0,
@@ -74,6 +79,7 @@ export function noServiceFaults(): ServiceFaults {
     steals: 0,
     tamper: undefined,
     listsWrongDecimals: false,
+    unlisted: [],
     skewMs: 0,
     batchMs: undefined,
     zeroTransfers: 0,

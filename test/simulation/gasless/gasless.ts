@@ -59,6 +59,8 @@ export function createSimulatedGasless(options: GaslessOptions): Gasless {
     if (faults.down) return { reply: unavailable() }
     const { ok, reading } = service.limits.ask(route, faults.limit)
     const shown = reading === undefined ? {} : { reading }
+    const heldMs = (faults.holdsUntilMs ?? 0) - clock.trueMs
+    if (heldMs > 0) return { reply: limited(heldMs) }
     if (ok) return { reply: disturbed(answer, aside), ...shown }
     return { reply: limited(Math.ceil((reading?.resetInMs ?? 0) / 1_000) * 1_000), ...shown }
   }
@@ -72,7 +74,8 @@ export function createSimulatedGasless(options: GaslessOptions): Gasless {
 
   const listed = (): Reply<readonly TokenInfo[]> => {
     const shift = faults.listsWrongDecimals ? 12 : 0
-    const value = tokens.map(({ address, symbol, decimals }) => ({
+    const known = tokens.filter(({ symbol }) => !faults.unlisted.includes(symbol))
+    const value = known.map(({ address, symbol, decimals }) => ({
       ...{ address, symbol, name: symbol },
       decimals: (decimals + shift) % 24,
     }))

@@ -39,6 +39,7 @@ export class Mortal {
   service(service: Aggregator): Aggregator {
     return {
       sendRawTransaction: (raw) => this.#send(() => service.sendRawTransaction(raw)),
+      sendBundle: (raw, block) => this.#send(() => service.sendBundle(raw, block)),
       receipt: (hash) => this.#ask(() => service.receipt(hash)),
       batchedReceipt: (hash) => this.#ask(() => service.batchedReceipt(hash)),
       accountInfo: () => this.#ask(() => service.accountInfo()),

@@ -35,6 +35,25 @@ test.each(['500', '5xx', 'timeout', 'network', 'unreachable', 'malformed', 'unav
   },
 )
 
+test('an account that is not delegated is named as long as a strategy makes calls', () => {
+  const watch = ready()
+  expect(watch.probes.ready().details).toMatchObject({ delegated: null })
+  const read = { type: 'account-delegation', account: 'operator', isUnread: false } as const
+  const refusal = 'not-delegated: run `tranched delegation set` for the account'
+  watch.saw({ ...read, refusal, isNeeded: true })
+  expect(watch.probes.ready()).toMatchObject({
+    ok: false,
+    reasons: [`account operator is ${refusal}`],
+    details: { delegated: false },
+  })
+  watch.saw({ ...read, refusal, isNeeded: false })
+  expect(watch.probes.ready()).toMatchObject({ ok: true, details: { delegated: false } })
+  watch.saw({ ...read, refusal: undefined, isUnread: true, isNeeded: true })
+  expect(watch.probes.ready()).toMatchObject({ ok: true, details: { delegated: null } })
+  watch.saw({ ...read, refusal: undefined, isNeeded: true })
+  expect(watch.probes.ready()).toMatchObject({ ok: true, details: { delegated: true } })
+})
+
 test('a draining daemon is not ready, and a daemon with a stuck loop is not healthy', () => {
   let ranMs = 0
   const watch = createWatch({ now: () => 0 }, () => ranMs)
@@ -101,7 +120,11 @@ test('refused files are listed with readiness until they are accepted', () => {
   const { ok, details } = watch.probes.ready()
   expect([ok, details]).toEqual([
     true,
-    { halted: false, refusedFiles: { files: 1, detail: 'weekly.yaml:3: unknown key' } },
+    {
+      halted: false,
+      delegated: null,
+      refusedFiles: { files: 1, detail: 'weekly.yaml:3: unknown key' },
+    },
   ])
   watch.saw({ type: 'files-stale', files: 0, detail: '' })
   expect(watch.probes.ready().details).toMatchObject({ refusedFiles: null })

@@ -40,6 +40,18 @@ async function inspect(
   return observed
 }
 
+test("the account's delegation is reported at each inspection", async () => {
+  const reported = (await inspect(2, [FUNDS])).filter(({ type }) => type === 'account-delegation')
+  const unneeded = { account: 'operator', isNeeded: false, isUnread: false }
+  expect(reported).toEqual(
+    Array(2).fill({
+      type: 'account-delegation',
+      refusal: 'not-delegated: run `tranched delegation set` for the account',
+      ...unneeded,
+    }),
+  )
+})
+
 const FUNDS = { ok: true, value: { balance: 9n, outstandingCharge: 2n } } as const
 const fails = (tag: 'unauthenticated' | 'unavailable') =>
   ({ ok: false, fault: { tag, message: 'no' } }) as const

@@ -96,7 +96,7 @@ function checkListed(listed: readonly TokenInfo[], { named, traded }: GaslessInp
       checks.push(fault('service-tokens', says, remedy))
     } else if (known.length > 0) agreeing.push(symbol)
     else if (traded.has(symbol)) {
-      const says = `${symbol}: the service does not list it, so quotes may fail`
+      const says = `${symbol}: the service does not list it, so nothing that trades it is signed`
       checks.push(warning('service-tokens', says, `check \`tokens.${symbol}.address\``))
     }
   }

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { codeOf } from '../../../domain/errors.ts'
+import { retryAfterMs } from '../../../domain/text/retry-after.ts'
 import type { HttpHead, TextAnswer } from '../../../system/exchange.ts'
 import type { Delivery } from './channel.ts'
 
@@ -58,14 +59,6 @@ function basicAuth(username: string, password: string): string {
   return `Basic ${Buffer.from(user).toString('base64')}`
 }
 
-/** Seconds, or a date by the receiver's own clock. Undefined for other values. */
-function retryAfterOf({ 'retry-after': after, date }: HttpHead['headers']): number | undefined {
-  if (typeof after !== 'string') return undefined
-  if (/^\d{1,9}(\.\d+)?$/.test(after)) return Number(after) * 1_000
-  const ms = Date.parse(after) - Date.parse(typeof date === 'string' ? date : '')
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms)
-}
-
 /** Depends on the status alone. Redirects are not followed, so one counts as a refusal. */
 export function deliveryOf(
   answer: TextAnswer | string,
@@ -78,8 +71,8 @@ export function deliveryOf(
   const final = statusCode < 500 && !PASSING.includes(statusCode)
   const fault = `HTTP ${statusCode}`
   const remedy = remedies[statusCode] ?? (final ? REFUSED : undefined)
-  const retryAfterMs = retryAfterOf(headers)
-  return { ok: false, final, answered: true, retryAfterMs, fault, remedy }
+  const after = retryAfterMs(headers)
+  return { ok: false, final, answered: true, retryAfterMs: after, fault, remedy }
 }
 
 const UNREACHABLE = 'Check its address, and that this machine can reach it.'

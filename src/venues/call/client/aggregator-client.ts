@@ -33,6 +33,8 @@ export type AggregatorRpcOptions = {
   readonly methodPrefix: string
   /** Header that authenticates `accountInfo`. */
   readonly signatureHeader: string
+  /** Form of a bundle's parameters. Default `list`. */
+  readonly bundle?: 'list' | 'object'
   readonly signer: Pick<Signer, 'address' | 'login'>
   readonly clock: Pick<Clock, 'now'>
   readonly observe: (event: RuntimeEvent) => void
@@ -55,8 +57,6 @@ type Ask<Value> = {
 
 /** The whole interface, including methods that the daemon does not use. */
 export type AggregatorClient = Omit<Aggregator, 'transactionStatus'> & {
-  /** Sends a bundle of exactly this transaction. */
-  sendBundle(raw: Hex, blockNumber: bigint): Promise<AggregatorReply<Hex>>
   /** The interface's optional token is redacted in the service's messages. */
   transactionStatus(hash: Hex, token?: string): ReturnType<Aggregator['transactionStatus']>
   close(): Promise<void>
@@ -124,7 +124,7 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
       observe({ type: 'rate-limit', service: 'aggregator', route, remaining })
     }
     if (!reply.ok && reply.fault.tag === 'rateLimited')
-      options.onRetryAfter(route, readRetryAfterMs(headers))
+      options.onRetryAfter(route, readRetryAfterMs(headers, receivedMs))
   }
 
   function clean(message: string, token: string | undefined): string {
@@ -168,7 +168,12 @@ export function createAggregatorRpc(options: AggregatorRpcOptions): AggregatorCl
 
   return {
     sendRawTransaction: (raw) => call('sendRawTransaction', [raw], hashReply),
-    sendBundle: (raw, block) => call('sendBundle', [[raw], numberToHex(block)], hashReply),
+    sendBundle(raw, block) {
+      const blockNumber = numberToHex(block)
+      const params =
+        options.bundle === 'object' ? [{ txs: [raw], blockNumber }] : [[raw], blockNumber]
+      return call('sendBundle', params, hashReply)
+    },
     receipt: (hash) => call('getTransactionReceipt', [hash], receiptReply),
     batchedReceipt: (hash) => call('getBatchedTransactionReceipt', [hash], receiptReply),
     accountInfo: () => {

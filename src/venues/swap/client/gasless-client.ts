@@ -96,7 +96,7 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
         bytesMax: RESPONSE_BYTES_MAX,
         onHead: (early) => noteHeaders(request.route, early, sentMs),
       })
-      return verdictOf(request, answer)
+      return verdictOf(request, answer, serviceNowMs())
     } catch (error) {
       return lossOf(error)
     }
@@ -114,13 +114,17 @@ export function createGaslessHttp(options: GaslessHttpOptions): GaslessHttp {
     const { age, date } = headers
     // A cached answer carries the time at which it was stored.
     if (age === undefined) serviceClock.sample({ sentMs, receivedMs, date })
-    const serviceNowMs = receivedMs + (serviceClock.offsetMs(receivedMs) ?? 0)
-    const reading = readRateLimit(headers, serviceNowMs)
+    const reading = readRateLimit(headers, serviceNowMs())
     if (reading !== undefined) {
       options.onRateLimit(route, reading)
       observe({ type: 'rate-limit', service: 'gasless', route, remaining: reading.remaining })
     }
-    if (statusCode === 429) options.onRetryAfter(route, readRetryAfterMs(headers))
+    if (statusCode === 429) options.onRetryAfter(route, readRetryAfterMs(headers, serviceNowMs()))
+  }
+
+  function serviceNowMs(): number {
+    const nowMs = clock.now()
+    return nowMs + (serviceClock.offsetMs(nowMs) ?? 0)
   }
 
   return {
@@ -179,11 +183,18 @@ function createWitnessNotes(observe: GaslessHttpOptions['observe']): (quote: Quo
 
 const OK: readonly number[] = [200]
 
-function verdictOf<Value>(ask: Ask<Value>, answer: TextAnswer): Verdict<Value> {
+function verdictOf<Value>(
+  ask: Ask<Value>,
+  answer: TextAnswer,
+  serviceNowMs: number,
+): Verdict<Value> {
   const { statusCode: status, text } = answer
   const { success = OK } = ask
   if (!success.includes(status))
-    return { label: statusLabel(status), reply: { ok: false, fault: faultOf(answer) } }
+    return {
+      label: statusLabel(status),
+      reply: { ok: false, fault: faultOf(answer, serviceNowMs) },
+    }
   const read = ask.read(text)
   if (read.ok) return { label: statusLabel(status), reply: read }
   return { label: 'malformed', reply: unavailable(`unreadable reply, ${read.fault}`) }

@@ -6,7 +6,10 @@ import { readRetryAfterMs } from '../../queue/rate-limit.ts'
 import { readErrorMessage } from './gasless-orders.ts'
 
 /** Classifies an unsuccessful answer by status alone; `error.code` could only contradict it. */
-export function faultOf({ statusCode: status, headers, text }: TextAnswer): ServiceFault {
+export function faultOf(
+  { statusCode: status, headers, text }: TextAnswer,
+  serviceNowMs: number,
+): ServiceFault {
   const message = readErrorMessage(text) ?? `status ${status} without a readable message`
   switch (status) {
     case 400:
@@ -14,7 +17,7 @@ export function faultOf({ statusCode: status, headers, text }: TextAnswer): Serv
     case 404:
       return { tag: 'notFound', message }
     case 429:
-      return { tag: 'rateLimited', retryAfterMs: readRetryAfterMs(headers), message }
+      return { tag: 'rateLimited', retryAfterMs: readRetryAfterMs(headers, serviceNowMs), message }
     default:
       return { tag: 'unavailable', message: outsideText(`status ${status}: ${message}`) }
   }

@@ -89,6 +89,7 @@ export function fakeAggregator({ key }: { key: Key }) {
       sent.push(raw)
       return answers.sendRawTransaction(raw)
     },
+    sendBundle: unexpected,
     receipt: unexpected,
     batchedReceipt: unexpected,
     transactionStatus: unexpected,

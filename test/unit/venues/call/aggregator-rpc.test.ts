@@ -6,6 +6,7 @@ import {
   batchedReceiptParams,
   getTransactionReceiptParams,
   rpcRequestSchema,
+  sendBundleObjectParams,
   sendBundleParams,
   sendRawTransactionParams,
   transactionStatusParams,
@@ -57,6 +58,14 @@ describe('requests', () => {
     const [body] = rig.bodies()
     expect(body).toEqual({ jsonrpc: '2.0', id: expect.any(Number), method: name, params })
     expect(schema.safeParse(body?.params).error).toBeUndefined()
+  })
+
+  test('a bundle is one object if the config says so', async () => {
+    rig.answers(results.sendBundle)
+    await rig.connect({ bundle: 'object' }).sendBundle(RAW, 16n)
+    const [body] = rig.bodies()
+    expect(body?.params).toEqual([{ txs: [RAW], blockNumber: '0x10' }])
+    expect(sendBundleObjectParams.safeParse(body?.params).error).toBeUndefined()
   })
 
   test('the status takes a token as its second parameter', async () => {

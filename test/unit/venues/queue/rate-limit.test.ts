@@ -74,19 +74,33 @@ describe('retry-after', () => {
   test.each([
     ['0', 0],
     ['1', 1_000],
-    ['300', 300_000],
-    ['301', 300_000],
-    ['31536000', 300_000],
-    ['9'.repeat(400), 300_000],
+    ['301', 301_000],
+    ['1.5', 1_500],
+    ['7200', 7_200_000],
+    ['31536000', 86_400_000],
+    ['9'.repeat(400), 86_400_000],
     ['', 1_000],
-    ['1.5', 1_000],
     ['-1', 1_000],
     ['1e9', 1_000],
     ['soon', 1_000],
-    ['Fri, 20 Nov 2026 12:00:30 GMT', 1_000],
+    ['Fri, 20 Nov 2026 12:00:30 GMT', 30_000],
+    ['Fri, 20 Nov 2026 14:00:00 GMT', 7_200_000],
+    ['Fri, 20 Nov 2026 11:59:59 GMT', 0],
+    ['Mon, 20 Nov 2028 12:00:00 GMT', 86_400_000],
+    ['Fri, 31 Nov 2026 12:00:30 GMT', 1_000],
+    ['Fri, 20 Foo 2026 12:00:30 GMT', 1_000],
+    ['Nov 20 2026', 1_000],
     [undefined, 1_000],
   ])('of "%s" is a wait of %i ms', (value, ms) => {
-    expect(readRetryAfterMs({ 'retry-after': value })).toBe(ms)
+    expect(readRetryAfterMs({ 'retry-after': value }, NOW)).toBe(ms)
+  })
+
+  test("as a date counts from the reply's own date, unless a cache stored it", () => {
+    const at = (ms: number) => new Date(ms).toUTCString()
+    const reply = { 'retry-after': at(NOW + 600_000), date: at(NOW + 540_000) }
+    expect(readRetryAfterMs(reply, NOW)).toBe(60_000)
+    expect(readRetryAfterMs({ ...reply, age: '90' }, NOW)).toBe(600_000)
+    expect(readRetryAfterMs({ ...reply, date: 'yesterday' }, NOW)).toBe(600_000)
   })
 })
 

@@ -1,0 +1,5 @@
+export const schema = ({ z }) => z.strictObject({})
+
+export function decide() {
+  return { orders: [] }
+}
