@@ -1,5 +1,5 @@
 import type { Sheet } from './frame.ts'
-import { bars, GOOD_AT_0, lines, stat } from './panels.ts'
+import { bars, ETHER_UNIT, GOOD_AT_0, lines, stat, TIMES_UNIT } from './panels.ts'
 import { increaseInAll, increaseOf, of, quantileOf, rateOf } from './selector.ts'
 
 const CALLS = 'venue=~"aggregated|direct"'
@@ -14,7 +14,7 @@ export const GAS_TANK: Sheet = {
       title: 'Available',
       about: 'Deposit less unsettled charges, in ether. Empty if unknown.',
       expr: `sum(${of('tranched_gastank_available_ether')})`,
-      unit: 'short',
+      ...ETHER_UNIT,
       decimals: 5,
       course: true,
     }),
@@ -22,8 +22,7 @@ export const GAS_TANK: Sheet = {
       title: 'Above the threshold',
       about: 'Available deposit over aggregator.gasTank.alertBelow of the config.',
       expr: `min(${of('tranched_gastank_available_ether')} / (${of('tranched_gastank_alert_below_ether')} > 0))`,
-      unit: 'short',
-      decimals: 1,
+      ...TIMES_UNIT,
       steps: [
         [null, 'red'],
         [1, 'yellow'],
@@ -48,7 +47,7 @@ export const GAS_TANK: Sheet = {
       title: 'Cost of a call',
       about: "Charges, blob gas and gas for each call proven, in ether, deposits' gas included.",
       expr: `sum(${increaseInAll('tranched_fees_total', CALLS)}) / (sum(${increaseInAll('tranched_fills_total', CALLS)}) > 0)`,
-      unit: 'short',
+      ...ETHER_UNIT,
       decimals: 6,
     }),
     stat({
@@ -67,7 +66,7 @@ export const GAS_TANK: Sheet = {
         lines({
           title: 'GasTank',
           about: 'In ether. outstanding: charges that are not settled yet. A gap: unknown.',
-          unit: 'short',
+          ...ETHER_UNIT,
           min: 0,
           queries: [
             { expr: of('tranched_gastank_available_ether'), legend: '{{account}} available' },
@@ -78,7 +77,7 @@ export const GAS_TANK: Sheet = {
         lines({
           title: 'Ether of the wallets',
           about: 'Pays for deposits, delegations, direct calls and approvals of swaps.',
-          unit: 'short',
+          ...ETHER_UNIT,
           min: 0,
           queries: [{ expr: of('tranched_wallet_balance', 'token="ETH"'), legend: '{{wallet}}' }],
         }),
@@ -102,7 +101,7 @@ export const GAS_TANK: Sheet = {
         bars({
           title: 'Cost of calls',
           about: 'In ether. charge: of the service. gas: own transactions.',
-          unit: 'short',
+          ...ETHER_UNIT,
           queries: [
             {
               expr: `sum by (venue, what) (${increaseOf('tranched_fees_total', CALLS)})`,

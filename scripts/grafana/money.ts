@@ -1,7 +1,18 @@
 import type { Sheet } from './frame.ts'
 import { FULLNESS } from './outcomes.ts'
-import { bars, layers, lines, stat, table } from './panels.ts'
-import { increaseInAll, increaseOf, of, quantileOf } from './selector.ts'
+import {
+  AMOUNT_UNIT,
+  BPS_UNIT,
+  bars,
+  ETHER_UNIT,
+  layers,
+  lines,
+  MONEY_UNIT,
+  stat,
+  TIMES_UNIT,
+  table,
+} from './panels.ts'
+import { increaseInAll, increaseOf, moneyOf, of, quantileOf } from './selector.ts'
 
 const meanAgainstFeed = `sum(${increaseInAll('tranched_execution_vs_feed_bps_sum')}) / sum(${increaseInAll('tranched_execution_vs_feed_bps_count')})`
 
@@ -14,16 +25,18 @@ export const MONEY: Sheet = {
     stat({
       title: 'Value held',
       about: 'Value of all trading wallets, in the quote token of most price feeds.',
-      expr: `sum(${of('tranched_portfolio_value')})`,
-      unit: 'short',
+      expr: moneyOf(of('tranched_portfolio_value')),
+      legend: '{{value_token}}',
+      ...MONEY_UNIT,
       course: true,
       span: 6,
     }),
     stat({
       title: 'Change of the value',
       about: 'Change of the value held over the selected time, including deposits and withdrawals.',
-      expr: `sum(delta(${of('tranched_portfolio_value')}[$__range]))`,
-      unit: 'short',
+      expr: moneyOf(`delta(${of('tranched_portfolio_value')}[$__range])`),
+      legend: '{{value_token}}',
+      ...MONEY_UNIT,
       steps: [
         [null, 'red'],
         [0, 'green'],
@@ -34,8 +47,9 @@ export const MONEY: Sheet = {
       title: 'Realised profit',
       about:
         'Proceeds of sales minus their average cost, since the first order in the journal, before fees.',
-      expr: `sum(${of('tranched_profit', 'kind="realised"')})`,
-      unit: 'short',
+      expr: moneyOf(of('tranched_profit', 'kind="realised"')),
+      legend: '{{value_token}}',
+      ...MONEY_UNIT,
       steps: [
         [null, 'red'],
         [0, 'green'],
@@ -45,8 +59,9 @@ export const MONEY: Sheet = {
     stat({
       title: 'Unrealised profit',
       about: 'Current value of held purchases minus their average cost, before fees.',
-      expr: `sum(${of('tranched_profit', 'kind="unrealised"')})`,
-      unit: 'short',
+      expr: moneyOf(of('tranched_profit', 'kind="unrealised"')),
+      legend: '{{value_token}}',
+      ...MONEY_UNIT,
       steps: [
         [null, 'red'],
         [0, 'green'],
@@ -56,8 +71,9 @@ export const MONEY: Sheet = {
     stat({
       title: 'Cost of holdings',
       about: 'Average cost of the tokens that orders bought and the wallet still holds.',
-      expr: `sum(${of('tranched_cost_basis')})`,
-      unit: 'short',
+      expr: moneyOf(of('tranched_cost_basis')),
+      legend: '{{value_token}}',
+      ...MONEY_UNIT,
       course: true,
       span: 6,
     }),
@@ -66,15 +82,14 @@ export const MONEY: Sheet = {
       about:
         "Mean over all fills of the time that is shown, in basis points: how much more they brought than the feeds' price when they were signed. Below 0 is worse.",
       expr: meanAgainstFeed,
-      unit: 'short',
-      decimals: 1,
+      ...BPS_UNIT,
       span: 6,
     }),
     stat({
       title: 'Fees',
       about: 'Charges, blob gas and gas of own transactions, in ether, in the selected time.',
       expr: `sum(${increaseInAll('tranched_fees_total', 'token="ETH"')})`,
-      unit: 'short',
+      ...ETHER_UNIT,
       decimals: 6,
       span: 6,
     }),
@@ -86,22 +101,22 @@ export const MONEY: Sheet = {
         bars({
           title: 'Sold',
           about: 'By proven fills, in whole tokens.',
-          unit: 'short',
+          ...AMOUNT_UNIT,
           queries: [
             {
               expr: `sum by (token) (${increaseOf('tranched_volume_total', 'side="sell"')})`,
-              legend: '{{token}}',
+              legend: '{{token}} sold',
             },
           ],
         }),
         bars({
           title: 'Bought',
           about: 'By proven fills, in whole tokens.',
-          unit: 'short',
+          ...AMOUNT_UNIT,
           queries: [
             {
               expr: `sum by (token) (${increaseOf('tranched_volume_total', 'side="buy"')})`,
-              legend: '{{token}}',
+              legend: '{{token}} bought',
             },
           ],
         }),
@@ -109,25 +124,24 @@ export const MONEY: Sheet = {
           title: 'Price against the feeds',
           about:
             "How much more fills brought than the feeds' price when they were signed: one in ten was worse than the lowest line.",
-          unit: 'short',
-          decimals: 1,
+          ...BPS_UNIT,
           queries: [
             [0.1, 'one in ten worse'],
-            [0.5, 'half'],
+            [0.5, 'median'],
             [0.9, 'one in ten better'],
           ].map(([quantile, legend]) => ({
             expr: quantileOf(Number(quantile), 'tranched_execution_vs_feed_bps', {
               by: [],
               over: '1h',
             }),
-            legend: `${legend} (basis points)`,
+            legend: String(legend),
           })),
         }),
         bars({
           title: 'Fees',
           about:
             'Cost of execution, in ether. charge: of the aggregation service. gas: own transactions. Swaps are gasless; approvals and wraps are not.',
-          unit: 'short',
+          ...ETHER_UNIT,
           queries: [
             {
               expr: `sum by (venue, what) (${increaseOf('tranched_fees_total', 'token="ETH"')})`,
@@ -150,10 +164,9 @@ export const MONEY: Sheet = {
               decimals: 0,
             },
             {
-              name: 'Against the feeds (basis points)',
+              name: 'Against the feeds',
               expr: `sum by (strategy) (${increaseInAll('tranched_execution_vs_feed_bps_sum')}) / (sum by (strategy) (${increaseInAll('tranched_execution_vs_feed_bps_count')}) > 0)`,
-              unit: 'short',
-              decimals: 1,
+              ...BPS_UNIT,
               steps: [
                 [null, 'red'],
                 [-20, 'yellow'],
@@ -172,7 +185,7 @@ export const MONEY: Sheet = {
             {
               name: 'Amount',
               expr: `sum by (strategy, side, token) (${increaseInAll('tranched_volume_total')})`,
-              unit: 'short',
+              ...AMOUNT_UNIT,
             },
           ],
         }),
@@ -185,9 +198,12 @@ export const MONEY: Sheet = {
           title: 'Value held by token',
           about:
             'In the quote token of most price feeds, without tokens that have no usable price.',
-          unit: 'short',
+          ...MONEY_UNIT,
           queries: [
-            { expr: `sum by (token) (${of('tranched_portfolio_value')})`, legend: '{{token}}' },
+            {
+              expr: moneyOf(of('tranched_portfolio_value'), 'token'),
+              legend: '{{token}}, in {{value_token}}',
+            },
           ],
         }),
         lines({
@@ -212,18 +228,17 @@ export const MONEY: Sheet = {
             {
               name: 'Balance',
               expr: `sum by (instance, wallet, token) (${of('tranched_wallet_balance')})`,
-              unit: 'short',
+              ...AMOUNT_UNIT,
             },
             {
               name: 'Needed next',
               expr: `sum by (instance, wallet, token) (${of('tranched_wallet_needed')})`,
-              unit: 'short',
+              ...AMOUNT_UNIT,
             },
             {
               name: 'Balance over need',
               expr: `sum by (instance, wallet, token) (${of('tranched_wallet_balance')}) / (sum by (instance, wallet, token) (${of('tranched_wallet_needed')}) > 0)`,
-              unit: 'short',
-              decimals: 1,
+              ...TIMES_UNIT,
               steps: [
                 [null, 'red'],
                 [1, 'yellow'],

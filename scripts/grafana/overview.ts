@@ -1,7 +1,7 @@
 import type { Sheet } from './frame.ts'
 import { LOST, OUTCOME_COLORS, YES_IS_BAD } from './outcomes.ts'
-import { bars, GOOD_AT_0, layers, lines, NEUTRAL, stat, table } from './panels.ts'
-import { increaseInAll, increaseOf, of, quantileOf } from './selector.ts'
+import { bars, GOOD_AT_0, layers, lines, MONEY_UNIT, NEUTRAL, stat, table } from './panels.ts'
+import { increaseInAll, increaseOf, moneyOf, of, quantileOf } from './selector.ts'
 
 const STRATEGY_PAGE = {
   title: 'this strategy',
@@ -61,8 +61,9 @@ export const OVERVIEW: Sheet = {
     stat({
       title: 'Value held',
       about: 'Value of all trading wallets, in the quote token of most price feeds.',
-      expr: `sum(${of('tranched_portfolio_value')})`,
-      unit: 'short',
+      expr: moneyOf(of('tranched_portfolio_value')),
+      legend: '{{value_token}}',
+      ...MONEY_UNIT,
       course: true,
     }),
   ],
@@ -102,7 +103,7 @@ export const OVERVIEW: Sheet = {
                 by: ['venue'],
                 over: '1h',
               }),
-              legend: '{{venue}}, half',
+              legend: '{{venue}}, median',
             },
             {
               expr: quantileOf(0.95, 'tranched_order_duration_seconds', {

@@ -3,6 +3,7 @@ import * as common from '@grafana/grafana-foundation-sdk/common'
 import {
   BigValueColorMode,
   BigValueGraphMode,
+  BigValueTextMode,
   GraphDrawStyle,
   GraphThresholdsStyleMode,
   LegendDisplayMode,
@@ -56,10 +57,19 @@ export const GOOD_AT_0: Steps = [
 ]
 export const NEUTRAL: Steps = [[null, 'blue']]
 
+/** Grafana's names of units. Money has the token's name beside it, as the series' name. */
+export const MONEY_UNIT = { unit: 'locale', decimals: 2 }
+export const AMOUNT_UNIT = { unit: 'locale' }
+export const ETHER_UNIT = { unit: 'suffix: ETH' }
+export const BPS_UNIT = { unit: 'suffix: bps', decimals: 1 }
+export const TIMES_UNIT = { unit: 'suffix: times', decimals: 1 }
+
 /** One number. */
 export function stat(
   spec: Described & {
     readonly expr: string
+    /** Shown beside the number, by labels in braces. */
+    readonly legend?: string
     readonly steps?: Steps
     /** Labels in place of values. */
     readonly labels?: Readonly<Record<string, { readonly text: string; readonly color: string }>>
@@ -69,6 +79,7 @@ export function stat(
   },
 ): Builder<Panel> {
   const { title, about, unit, expr, decimals, labels = {}, span = 4, course = false } = spec
+  const { legend = '' } = spec
   const panel = new stats.PanelBuilder()
     .title(title)
     .description(about)
@@ -81,9 +92,8 @@ export function stat(
     .colorMode(BigValueColorMode.Value)
     .graphMode(course ? BigValueGraphMode.Area : BigValueGraphMode.None)
     .reduceOptions(new common.ReduceDataOptionsBuilder().calcs(['lastNotNull']).values(false))
-    .withTarget(
-      course ? query({ expr, legend: '' }, 'A') : query({ expr, legend: '' }, 'A').instant(),
-    )
+    .withTarget(course ? query({ expr, legend }, 'A') : query({ expr, legend }, 'A').instant())
+  if (legend !== '') panel.textMode(BigValueTextMode.ValueAndName)
   return decimals === undefined ? panel : panel.decimals(decimals)
 }
 

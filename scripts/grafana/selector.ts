@@ -3,6 +3,12 @@ export function of(metric: string, ...matchers: readonly string[]): string {
   return `${metric}{${['job="tranched"', 'instance=~"$instance"', ...matchers].join(', ')}}`
 }
 
+/** Sum of money in the daemons' value token, which becomes the label `value_token`. */
+export function moneyOf(expr: string, ...by: readonly string[]): string {
+  const token = of('tranched_value_token_info')
+  return `sum by (${['value_token', ...by].join(', ')}) (${expr} * on (job, instance) group_left(value_token) ${token})`
+}
+
 /** Count within the time that one point stands for. */
 export function increaseOf(metric: string, ...matchers: readonly string[]): string {
   return `increase(${of(metric, ...matchers)}[$__rate_interval])`

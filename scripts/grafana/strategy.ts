@@ -1,6 +1,6 @@
 import type { Sheet } from './frame.ts'
 import { FULLNESS, LOST, OUTCOME_COLORS, YES_IS_BAD } from './outcomes.ts'
-import { bars, GOOD_AT_0, lines, stat } from './panels.ts'
+import { AMOUNT_UNIT, BPS_UNIT, bars, GOOD_AT_0, lines, stat } from './panels.ts'
 import { increaseInAll, increaseOf, of, quantileOf } from './selector.ts'
 
 const ONE = 'strategy="$strategy"'
@@ -100,12 +100,12 @@ export const STRATEGY: Sheet = {
         lines({
           title: 'Unsold rest of a finished TWAP',
           about: 'Unsold amount of a finished TWAP. `tranched trigger` sells the rest.',
-          unit: 'short',
+          ...AMOUNT_UNIT,
           min: 0,
           queries: [
             {
               expr: `sum by (token) (${of('tranched_unsold', ONE)}) or vector(0)`,
-              legend: '{{token}}',
+              legend: '{{token}} unsold',
             },
           ],
         }),
@@ -117,11 +117,11 @@ export const STRATEGY: Sheet = {
         bars({
           title: 'Sold and bought',
           about: 'By proven fills, in whole tokens. Calls move no tokens that the daemon counts.',
-          unit: 'short',
+          ...AMOUNT_UNIT,
           queries: [
             {
               expr: `sum by (token, side) (${increaseOf('tranched_volume_total', ONE)})`,
-              legend: '{{side}} {{token}}',
+              legend: '{{token}}, {{side}}',
             },
           ],
         }),
@@ -129,12 +129,11 @@ export const STRATEGY: Sheet = {
           title: 'Price against the feeds',
           about:
             "How much more a fill brought than the feeds' price when it was signed. Below 0 is worse; costs of the service are in it. The mean is over as long a time before each point as is shown.",
-          unit: 'short',
-          decimals: 1,
+          ...BPS_UNIT,
           queries: [
             {
               expr: `sum(${increaseInAll('tranched_execution_vs_feed_bps_sum', ONE)}) / (sum(${increaseInAll('tranched_execution_vs_feed_bps_count', ONE)}) > 0)`,
-              legend: 'mean (basis points)',
+              legend: 'mean',
             },
             {
               expr: quantileOf(0.5, 'tranched_execution_vs_feed_bps', {
@@ -142,7 +141,7 @@ export const STRATEGY: Sheet = {
                 where: [ONE],
                 over: '1h',
               }),
-              legend: 'half of the last hour (basis points)',
+              legend: 'median of the last hour',
             },
           ],
         }),

@@ -1,11 +1,10 @@
-import { nextSlot } from '../domain/schedule/calendar.ts'
 import { programEnded } from '../journal/events/strategy/strategies.ts'
 import type { Ports } from '../ports.ts'
 import type { SlicedTotal } from '../strategies/kind.ts'
 import { kindOf, type Strategy } from '../strategies/registry.ts'
-import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
+import { isFinished } from '../strategies/spending/slots-ahead.ts'
 import { promisedBy } from '../venues/swap/swap-projection.ts'
-import { isEntered, type Upcoming } from './upcoming.ts'
+import type { Upcoming } from './upcoming.ts'
 
 /**
  * Detects finished TWAP schedules: no slice left and nothing in flight. Journals an unsold rest once, so that a shortfall
@@ -21,9 +20,7 @@ export function createProgramsWatch(
     const { name } = strategy
     const { token, total, rule, key: program } = sliced
     const record = journal.state.strategies.get(name)
-    if (!isEntered(record, strategy) || record.openSlots.length > 0) return
-    // Uses the calendar, because a strategy whose slot is being decided has not ended.
-    if (nextSlot(scheduleOf(journal.state, strategy), record.lastSlotSeconds) !== undefined) return
+    if (record === undefined || !isFinished(journal.state, strategy)) return
     if (promisedBy(journal.state, token, name) > 0n) return
     const { symbol, decimals } = token
     const unsold = sliced.unsold(record)

@@ -30,7 +30,9 @@ export const FUNDS = {
     else profit.set({ kind: 'unrealised' }, wholeTokens(unrealised, valueToken))
   },
 
-  portfolio({ valueToken, holdings }, { metrics: { portfolioValue } }) {
+  portfolio({ valueToken, holdings }, { metrics: { portfolioValue, valueToken: counted } }) {
+    counted.reset()
+    if (valueToken !== undefined) counted.set({ value_token: valueToken.symbol }, 1)
     for (const { token, value } of holdings)
       if (value === undefined || valueToken === undefined) portfolioValue.remove({ token })
       else portfolioValue.set({ token }, wholeTokens(value, valueToken))

@@ -6,6 +6,7 @@ import { createLog } from '../../src/observe/log.ts'
 import { stateReadings } from '../../src/observe/metrics/readings.ts'
 import { createMetrics } from '../../src/observe/metrics.ts'
 import { createDigest } from '../../src/observe/notify/digest/digest.ts'
+import { createAccountWatch } from '../../src/observe/notify/digest/digest-figures.ts'
 import { createNotifier } from '../../src/observe/notify/notifier.ts'
 import { createObserver } from '../../src/observe/observe.ts'
 import { kindOf, type Strategy } from '../../src/strategies/registry.ts'
@@ -106,7 +107,9 @@ export async function observed(
     })
     await notifier.begin(0, async function* () {})
     const schedule = aSchedule('0 */12 * * *')
+    const account = createAccountWatch()
     const digest = createDigest({
+      account,
       settings: { daily: schedule },
       timezone: 'UTC',
       notifier,
@@ -134,7 +137,7 @@ export async function observed(
         if ('record' in event) observer.recorded(event)
         else observer.observe(event)
       }
-      if (!('record' in event)) digest.observe(event)
+      if (!('record' in event)) account.observe(event)
     }
     await clock.runUntil(clock.trueMs + DAY_MS)
     digest.close()

@@ -104,6 +104,24 @@ test('series of one graph have distinct names', () => {
   }
 })
 
+test('money names its token, and ether its unit', () => {
+  const isMoney = (expr: string) => /tranched_(portfolio_value|profit|cost_basis)\b/.test(expr)
+  const isEther = (expr: string) =>
+    /tranched_(gastank_(available|outstanding)_ether|fees_total)\b/.test(expr) &&
+    !expr.includes('alert_below')
+  const drawn = panels.filter(({ type }) => type !== 'table')
+  const withQuery = (is: (expr: string) => boolean) =>
+    drawn.filter(({ targets = [] }) => targets.some(({ expr }) => is(expr)))
+  expect(withQuery(isMoney).length).toBeGreaterThan(6)
+  expect(withQuery(isEther).length).toBeGreaterThan(4)
+  for (const { where, targets = [], fieldConfig } of withQuery(isMoney)) {
+    expect(fieldConfig?.defaults.unit, where).toBe('locale')
+    for (const { legendFormat } of targets) expect(legendFormat, where).toContain('{{value_token}}')
+  }
+  for (const { where, fieldConfig } of withQuery(isEther))
+    expect(fieldConfig?.defaults.unit, where).toBe('suffix: ETH')
+})
+
 test('provisioning names a Prometheus and a folder of files', () => {
   const provisioning = 'config/grafana/provisioning'
   const { datasources } = parse(

@@ -19,7 +19,11 @@ import { createMetrics, type Metrics } from '../../observe/metrics.ts'
 import type { Receiver } from '../../observe/notify/channels/channel.ts'
 import { createPing } from '../../observe/notify/channels/ping.ts'
 import { createDigest, type ReadDrift } from '../../observe/notify/digest/digest.ts'
-import type { DaemonView } from '../../observe/notify/digest/digest-figures.ts'
+import {
+  type AccountWatch,
+  createAccountWatch,
+  type DaemonView,
+} from '../../observe/notify/digest/digest-figures.ts'
 import { createNotifier, type Notifier, recordsAfter } from '../../observe/notify/notifier.ts'
 import { openOutboxFile } from '../../observe/notify/outbox-file.ts'
 import { createObserver, type Observer } from '../../observe/observe.ts'
@@ -54,18 +58,23 @@ export async function openLog(
 /** Log, metrics and notifications of a daemon. `first` receives everything before them. */
 export async function openObserving(
   settings: ConfigSettings,
-  parts: Omit<NotifyingParts, 'metrics'> & { readonly first?: Observer },
+  parts: Omit<NotifyingParts, 'metrics' | 'account'> & { readonly first?: Observer },
 ) {
   const { log, clock, first } = parts
   const channels = receiversOf(settings.notify).map(({ name }) => name)
   const metrics = createMetrics({ version: VERSION, channels })
-  const notifying = await openNotifying(settings, { ...parts, metrics })
+  const account = createAccountWatch()
+  const notifying = await openNotifying(settings, { ...parts, metrics, account })
   const outputs = createObserver({ log, metrics })
   return {
     log,
     notifying,
+    account,
+    /** Of messages. */
+    timezone: settings.notify.timezone,
     observe(event: RuntimeEvent): void {
       first?.observe(event)
+      account.observe(event)
       outputs.observe(event)
       notifying.observe(event)
     },
@@ -145,6 +154,7 @@ const FLUSH_MS = 3_000
 type Readable = Pick<Journal, 'records' | 'state'>
 
 export type NotifyingParts = {
+  readonly account: AccountWatch
   readonly log: Log
   readonly scrubber: Scrubber
   readonly clock: Clock
@@ -160,7 +170,7 @@ export type NotifyingParts = {
  * Notifications and the dead man's switch. With receivers in the config, opens the outbox and sends its waiting messages.
  */
 async function openNotifying(settings: ConfigSettings, parts: NotifyingParts) {
-  const { log, clock } = parts
+  const { log, clock, account } = parts
   const { heartbeat, digest: digestSettings, timezone } = settings.notify
   const { stateDir } = settings
   const receivers = receiversOf(settings.notify)
@@ -169,24 +179,23 @@ async function openNotifying(settings: ConfigSettings, parts: NotifyingParts) {
   const digest =
     notifier &&
     digestSettings &&
-    createDigest({ settings: digestSettings, timezone, notifier, clock, log, drift: parts.drift })
+    createDigest({
+      ...{ account, settings: digestSettings, timezone, notifier, clock, log, drift: parts.drift },
+    })
   const { ailments } = parts
   const ping =
     heartbeat && (await createPing({ settings: heartbeat, stateDir, ailments, clock, log }))
   let failed: Promise<void> | undefined
   return {
-    observe(event: RuntimeEvent) {
-      notifier?.observe(event)
-      digest?.observe(event)
-    },
+    observe: (event: RuntimeEvent) => notifier?.observe(event),
     recorded: (entry: Recorded) => notifier?.recorded(entry),
     /** Called once the journal is open. Notifies of its records, starting with unsent ones of an earlier process. */
     notifyFrom(journal: Readable, lastSeq: number) {
       void notifier?.begin(lastSeq, (seq) => recordsAfter(journal, seq))
     },
     /** Called before trading starts: starts digests and the heartbeat. */
-    begin(daemon: Omit<DaemonView, 'tokens'>, journal: Readable) {
-      digest?.begin({ ...daemon, tokens: [...settings.tokens.values(), ETHER] }, journal)
+    begin(daemon: DaemonView, journal: Readable) {
+      digest?.begin(daemon, journal)
       ping?.begin()
     },
     /** Called if the process ends because of a fault. */

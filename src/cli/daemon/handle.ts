@@ -6,13 +6,16 @@ import {
   serveControl,
 } from '../../control/control-socket.ts'
 import { watchDirectory } from '../../control/file-watch.ts'
+import type { MoneyInput } from '../../control/telegram/commands/money-answers.ts'
 import type { StatusSnapshot } from '../../control/telegram/commands/status-text.ts'
 import type { IntentId } from '../../domain/order/intent.ts'
+import { valueTokenOf } from '../../engine/accounts/portfolio.ts'
 import type { DaemonControl } from '../../engine/daemon.ts'
 import type { Triggered } from '../../engine/trigger.ts'
 import type { Clock } from '../../ports.ts'
 import { stateFiles } from '../../store/file/state-files.ts'
 import type { Scrubber } from '../../system/scrubber.ts'
+import { byRoute } from '../../venues/projections.ts'
 import { giveHalt } from '../compose/state.ts'
 import { manualOrderOf } from '../manual-order.ts'
 import type { Io } from '../process/io.ts'
@@ -24,6 +27,9 @@ export type HandlerInput = Omit<ReloadInput, 'load' | 'control' | 'nowMs'> & {
   readonly scrubber: Scrubber
   readonly io: Io
   readonly snapshot: () => Omit<StatusSnapshot, 'staleSinceMs'>
+  readonly journal: MoneyInput['journal']
+  readonly status: MoneyInput['status']
+  readonly timezone: string
 }
 
 /** Handles an operator's requests to a running daemon: the control socket, changed files, SIGHUP, and remote commands. */
@@ -64,20 +70,36 @@ async function listenAfar(
   const { stateDir, control: afar } = input.settings
   if (afar.telegram === undefined) return undefined
   try {
-    const [{ startRemote }, { findWhy, slotIn }] = await Promise.all([
+    const [{ startRemote }, { createMoneyAnswers }, { findWhy, slotIn }, page] = await Promise.all([
       import('../../control/telegram/commands/telegram-control.ts'),
+      import('../../control/telegram/commands/money-answers.ts'),
       import('../../ui/page/server/why.ts'),
+      fillsModules(),
     ])
     const snapshot = (): StatusSnapshot => ({
       ...input.snapshot(),
       staleSinceMs: files.stale()?.sinceMs,
     })
-    const { tokens, journal } = input.settings
+    const { tokens, journal, prices, gasless } = input.settings
     const { scrubber } = input
     const place = { dir: stateFiles(stateDir).journal, archive: journal.archive }
     const hiding = { clean: scrubber.text, value: scrubber.value }
-    return startRemote({
+    const closed = new AbortController()
+    const explorers = byRoute(() => page.createExplorer(undefined))
+    const money = createMoneyAnswers({
       ...input,
+      valueToken: valueTokenOf(prices.values()),
+      wallet: gasless.wallet,
+      signal: closed.signal,
+      async fills(limit) {
+        const query = { limit, before: undefined, strategy: undefined }
+        const { entries } = await page.searchFills(place, query)
+        return entries.map((each) => page.fillRow(each, explorers))
+      },
+    })
+    const remote = startRemote({
+      ...input,
+      money,
       settings: afar.telegram,
       stateDir,
       async why(name) {
@@ -88,10 +110,24 @@ async function listenAfar(
       control,
       snapshot,
     })
+    return {
+      close() {
+        closed.abort()
+        return remote.close()
+      },
+    }
   } catch (error) {
     input.log.error('commands over Telegram are off until a restart', { err: error })
     return undefined
   }
+}
+
+async function fillsModules() {
+  const [search, rows] = await Promise.all([
+    import('../../ui/page/server/fill-search.ts'),
+    import('../../ui/page/server/fill-rows.ts'),
+  ])
+  return { ...search, ...rows }
 }
 
 async function listen(

@@ -5,7 +5,7 @@ import type { PageControl } from '../../control/http/page-control.ts'
 import type { createWatch } from '../../control/probes.ts'
 import type { ServiceManager } from '../../control/service-manager.ts'
 import { OperatorError } from '../../domain/errors.ts'
-import type { Token } from '../../domain/money/token.ts'
+import { ETHER, type Token } from '../../domain/money/token.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { durationText } from '../../domain/text/duration.ts'
 import { runDaemon } from '../../engine/daemon.ts'
@@ -85,7 +85,7 @@ export type Ended = 'drained' | { readonly reasons: readonly string[] }
 
 export async function trade(input: Trading): Promise<Ended> {
   const { options, io, settings, strategies, clock, shutdown, observing } = input
-  const { log, observe, registerStrategies } = observing
+  const { log, observe, registerStrategies, timezone } = observing
   const enabled = strategies.filter((strategy) => strategy.enabled)
   input.modules.retain(enabled)
   const { lock, anchors } = input
@@ -102,6 +102,7 @@ export async function trade(input: Trading): Promise<Ended> {
     state: input.journal.state,
     strategies: () => active.values(),
     account,
+    tokens: [...settings.tokens.values(), ETHER],
   }
   observing.notifying.notifyFrom(input.journal, input.lastSeq)
   observing.notifying.begin(seen, input.journal)
@@ -145,9 +146,11 @@ export async function trade(input: Trading): Promise<Ended> {
           gasTank: input.watch.gasTank(),
         })
         input.pageControl?.begin({ control, stops: snapshot })
+        const status = (): ReturnType<HandlerInput['status']> =>
+          observing.account.status(seen, clock.now())
         const taken: ReloadInput['taken'] = (files) => input.page?.take(files)
         handlers = handleRequests(
-          { ...input, log, observe, registerStrategies, taken, snapshot },
+          { ...input, log, observe, registerStrategies, taken, snapshot, status, timezone },
           control,
         )
         announce(input, agenda)

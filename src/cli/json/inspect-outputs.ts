@@ -116,6 +116,7 @@ const strategyStatus = z.strictObject({
     reason: s.nullable('reason; null if the outcome says it all', z.enum(END_REASONS)),
     detail: s.nullable('human-readable detail; null if there is none', s.text()),
   }),
+  finished: s.flag('true for a twap whose slices are all over'),
   nextSlotAt: s.nullable('due time of the next slot; null if there is none', s.time()),
 })
 

@@ -18,6 +18,7 @@ const strategyPlan = z.strictObject({
     does: s.text('human-readable decision'),
     sells: s.list('maximum that each order would sell; empty without an order', s.amount()),
   }),
+  finished: s.flag('true for a twap whose slices are all over'),
   mostPerDay: s.list('maximum spending in a day, by token', {
     amount: s.nullable('maximum; null if nothing bounds it', s.decimal()),
     token: s.text('token sold'),

@@ -1,6 +1,7 @@
 import { type Problem, renderProblem } from '../../config/yaml/problem.ts'
 import { printable, printableJson, withoutKeys } from '../../domain/text/outside-text.ts'
 import type { ProblemData } from '../json/shapes.ts'
+import { wrapped } from '../text/table.ts'
 
 export const EXIT = { done: 0, failed: 1, usage: 2, stateInUse: 75, badConfig: 78 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
@@ -104,7 +105,7 @@ export type Given<Data extends Output> = Omit<Data, keyof Output> & {
   readonly problems?: readonly Problem[]
 }
 
-/** Prints data under --json, or `lines` for a person. Returns the exit code. */
+/** Prints data under --json, or `lines` for a person, wrapped to the terminal. Returns the exit code. */
 export function print<Data extends Output = never>(
   io: Pick<Io, 'stdout'>,
   options: OutputOptions,
@@ -114,7 +115,9 @@ export function print<Data extends Output = never>(
   const { ok = true, problems = [], ...data } = given
   if (options.json)
     io.stdout.write(`${printableJson({ ok, ...data, problems: problemsData(problems) }, 2)}\n`)
-  else for (const line of lines(given)) io.stdout.write(`${line}\n`)
+  else
+    for (const line of wrapped(lines(given).join('\n').split('\n'), columnsOf(io)))
+      io.stdout.write(`${line}\n`)
   return ok ? EXIT.done : EXIT.failed
 }
 
@@ -126,7 +129,9 @@ export function printOutcome<Data extends Output & { readonly message: string } 
 ): ExitCode {
   const { ok = true } = given
   const message = ok ? given.message : withoutKeys(given.message)
-  if (!options.json) (ok ? io.stdout : io.stderr).write(`${message}\n`)
+  const stream = ok ? io.stdout : io.stderr
+  if (!options.json)
+    stream.write(`${wrapped(message.split('\n'), columnsOf({ stdout: stream })).join('\n')}\n`)
   else print<Data>(io, options, { ...given, message }, () => [])
   return ok ? EXIT.done : EXIT.failed
 }

@@ -13,6 +13,9 @@ import { addOperating } from './operate-commands.ts'
 import { load, type Program, takeEnvironment } from './program.ts'
 import { addState } from './state-commands.ts'
 
+/** Descriptions wrap down to this width, also on a narrow terminal. */
+const HELP_WIDTH_MIN = 20
+
 /** Parsing a wrong command line throws CommanderError. */
 export function createProgram(shared: Omit<Program, 'root'>): Command {
   const root = new Command('tranched')
@@ -23,6 +26,7 @@ export function createProgram(shared: Omit<Program, 'root'>): Command {
     .exitOverride()
     .enablePositionalOptions()
     .showHelpAfterError('(--help lists the options)')
+    .configureHelp({ minWidthToWrap: HELP_WIDTH_MIN })
     .configureOutput({
       outputError: (text, write) => write(printable(withoutKeys(flagError(text)))),
     })

@@ -2,8 +2,17 @@ import { CommanderError } from 'commander'
 import { OperatorError } from '../../domain/errors.ts'
 import { withoutKeys } from '../../domain/text/outside-text.ts'
 import type { FailureData } from '../json/shapes.ts'
-import { EXIT, type ExitCode, type Io, printJson, problemsData, renderAll } from '../process/io.ts'
+import {
+  columnsOf,
+  EXIT,
+  type ExitCode,
+  type Io,
+  printJson,
+  problemsData,
+  renderAll,
+} from '../process/io.ts'
 import { Refusal } from '../process/refusal.ts'
+import { wrapped } from './table.ts'
 
 const IS_FULL =
   ': the disk is full. Nothing was signed without a record on disk; free some space, and start again'
@@ -36,7 +45,10 @@ function printRefusal(
     const failure = { message: withoutKeys(message), ...data, problems: problemsData(problems) }
     printJson<FailureData>(io, { ok: false, ...failure })
   } else if (problems.length > 0) io.stderr.write(`${renderAll(problems, io)}\n`)
-  else if (text !== '') io.stderr.write(`${withoutKeys(text)}\n`)
+  else if (text !== '') {
+    const lines = wrapped(withoutKeys(text).split('\n'), columnsOf({ stdout: io.stderr }))
+    io.stderr.write(`${lines.join('\n')}\n`)
+  }
   return code
 }
 

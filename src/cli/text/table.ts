@@ -8,9 +8,7 @@ export type Column<Row> = {
   readonly right?: boolean
   /** Dropped from a table that is too wide. */
   readonly optional?: boolean
-  /** Truncated in a table that is too wide. At most one per table. */
-  readonly gives?: boolean
-  /** Moved to lines below, uncut, if the table is too wide. Only for the last column. */
+  /** Moved to lines below if the table is too wide. Only for the last column. */
   readonly below?: boolean
 }
 
@@ -18,18 +16,16 @@ export type Column<Row> = {
 const WIDTH_MIN = 60
 const GAP = '  '
 const INDENT = '  '
-/** Minimum width of a truncated column. */
-const LEFT_MIN = 8
 
-type Filled = Pick<Column<never>, 'right' | 'optional' | 'gives' | 'below'> & {
+type Filled = Pick<Column<never>, 'title' | 'right' | 'optional' | 'below'> & {
   /** Title first. */
   readonly texts: readonly string[]
   readonly width: number
 }
 
 /**
- * Lines of a table with a heading; empty without rows. Omits columns without text. `width` is the terminal's. Columns that
- * do not fit side by side continue on an indented line below.
+ * Lines of a table with a heading; empty without rows. Omits columns without text, and cuts nothing. `width` is the
+ * terminal's. If the columns do not fit side by side, each row becomes a block with one line per column.
  */
 export function tableLines<Row>(
   columns: readonly Column<Row>[],
@@ -45,65 +41,50 @@ export function tableLines<Row>(
     return cells.every((text) => text === '') ? [] : [{ ...column, texts, width: most }]
   })
   const last = filled.at(-1)
-  const below = last?.below === true && fitted(filled, room) === undefined ? last : undefined
+  const below = last?.below === true && !isFitting(filled, room) ? last : undefined
   const upper = below === undefined ? filled : filled.slice(0, -1)
-  const parts = folded(fitted(upper, room) ?? squeezed(upper, room), room)
+  const shown = [upper, upper.filter(({ optional }) => optional !== true)].find((each) =>
+    isFitting(each, room),
+  )
+  if (shown === undefined) return rows.flatMap((_, at) => blockOf(filled, at + 1, room))
   return ['', ...rows].flatMap((_, at) => {
-    const lines = parts
-      .map((part, line) => `${line === 0 ? '' : INDENT}${cellsOf(part, at)}`.trimEnd())
-      .filter((line, index) => index === 0 || line !== '')
+    const line = cellsOf(shown, at)
     const text = below?.texts[at] ?? ''
-    if (text === '') return lines
+    if (text === '') return [line]
     // The title stays beside the others if it fits.
-    const end = `${lines.at(-1) ?? ''}${GAP}${text}`
-    if (at === 0 && end.length <= room) return [...lines.slice(0, -1), end]
-    return [...lines, ...wrapped([`${INDENT}${text}`], room)]
+    const end = `${line}${GAP}${text}`
+    return at === 0 && end.length <= room ? [end] : [line, ...wrapped([`${INDENT}${text}`], room)]
   })
 }
 
-function cellsOf(part: readonly Filled[], at: number): string {
-  const cells = part.map(({ texts, width, right }) => {
-    const text = texts[at] ?? ''
-    const shown = text.length <= width ? text : `${text.slice(0, width - 1)}…`
-    return right === true ? shown.padStart(width) : shown.padEnd(width)
-  })
-  return cells.join(GAP)
-}
-
-/** The columns as they fit; undefined if no column can be truncated enough. */
-function fitted(columns: readonly Filled[], room: number): readonly Filled[] | undefined {
+function isFitting(columns: readonly Filled[], room: number): boolean {
   const gaps = GAP.length * (columns.length - 1)
-  const over = columns.reduce((sum, { width }) => sum + width, gaps) - room
-  if (over <= 0) return columns
-  const giving = columns.find(({ gives }) => gives === true)
-  if (giving === undefined || giving.width - over < LEFT_MIN) return undefined
-  return columns.map((each) => (each === giving ? { ...each, width: each.width - over } : each))
+  return columns.reduce((sum, { width }) => sum + width, gaps) <= room
 }
 
-/** Drops optional columns, then truncates the `gives` column as far as needed or possible. */
-function squeezed(columns: readonly Filled[], room: number): readonly Filled[] {
-  const left = columns.filter(({ optional }) => optional !== true)
-  const narrow = (each: Filled): Filled =>
-    each.gives === true ? { ...each, width: Math.min(each.width, LEFT_MIN) } : each
-  return fitted(left, room) ?? left.map(narrow)
+function cellsOf(columns: readonly Filled[], at: number): string {
+  const cells = columns.map(({ texts, width, right }) => {
+    const text = texts[at] ?? ''
+    return right === true ? text.padStart(width) : text.padEnd(width)
+  })
+  return cells.join(GAP).trimEnd()
 }
 
-/** Splits columns into parts that fit side by side; each part after the first is a line below. */
-function folded(columns: readonly Filled[], room: number): readonly (readonly Filled[])[] {
-  const parts: Filled[][] = []
-  let left = 0
-  for (const each of columns) {
-    const width = Math.min(each.width, room - INDENT.length)
-    const part = parts.at(-1)
-    if (part === undefined || left < GAP.length + width) {
-      left = (part === undefined ? room : room - INDENT.length) - width
-      parts.push([{ ...each, width }])
-    } else {
-      left -= GAP.length + width
-      part.push({ ...each, width })
-    }
-  }
-  return parts
+/** A row as lines: the first column's text, then the other columns' titles and texts. */
+function blockOf(
+  [first, ...others]: readonly Filled[],
+  at: number,
+  room: number,
+): readonly string[] {
+  const titled = others.filter(({ texts }) => texts[at] !== '')
+  const width = titled.reduce((longest, { title }) => Math.max(longest, title.length), 0)
+  const head = first?.texts[at] ?? ''
+  return [
+    ...(head === '' ? [] : [`${first?.title ?? ''} ${head}`.trim()]),
+    ...titled.flatMap(({ title, texts }) =>
+      beside(`${INDENT}${title.padEnd(width)}${GAP}`, texts[at] ?? '', room),
+    ),
+  ]
 }
 
 /** Names and values, one per line, with the values aligned. */
@@ -127,15 +108,30 @@ export function beside(head: string, text: string, width: number): readonly stri
   return filledLines(head, ' '.repeat(head.length), { text, width })
 }
 
-/** Wraps lines between words to a terminal's width; continuation lines are indented. */
+/** A label and the gap after it, or a line's indent. */
+const LABEL = /^ *(?:\S+(?: \S+){0,2} {2,})?/
+const LABEL_MAX = 24
+
+/** Wraps lines between words to a terminal's width; continuation lines are indented, or begin below the text of a label. */
 export function wrapped(lines: readonly string[], width: number): readonly string[] {
   return lines.flatMap((line) => {
     if (line.length <= Math.max(width, WIDTH_MIN)) return [line]
-    const text = line.trimStart()
-    const own = line.slice(0, line.length - text.length)
-    return filledLines(own, own === '' ? INDENT : own, { text, width })
+    const label = LABEL.exec(line)?.[0] ?? ''
+    const isWide =
+      label.length > LABEL_MAX ||
+      (line.slice(label.length).match(WORDS) ?? []).some(
+        (word) => word.length > width - label.length,
+      )
+    const own = isWide ? (/^ */.exec(line)?.[0] ?? '') : label
+    const below = own === '' ? INDENT : ' '.repeat(own.length)
+    return filledLines(own, below, { text: line.slice(own.length), width })
   })
 }
+
+/** A command in backquotes, and a number with its unit, are one word. */
+const WORDS = /(?:`[^`]*`|(?<![^\s(])[-\u2212+]?[\d.,/]+%? (?=[\w/]{1,12}(?:[^\w/]|$))|[^\s`]|`)+/g
+/** A word of this length, such as a hash, may stand alone on a line. */
+const LONG_WORD = 20
 
 function filledLines(
   head: string,
@@ -143,19 +139,30 @@ function filledLines(
   { text, width }: { readonly text: string; readonly width: number },
 ): readonly string[] {
   const room = Math.max(width, WIDTH_MIN)
-  const lines: string[] = []
-  let line = head
-  let isEmpty = true
-  for (const word of text.match(/(?:`[^`]*`|[^\s`]|`)+/g) ?? []) {
-    if (!isEmpty && line.length + 1 + word.length > room) {
-      lines.push(line)
-      line = below
-      isEmpty = true
+  const lines: string[][] = [[]]
+  let length = head.length
+  for (const word of text.match(WORDS) ?? []) {
+    const line = lines.at(-1) ?? []
+    if (line.length > 0 && length + 1 + word.length > room) {
+      lines.push([word])
+      length = below.length + word.length
+    } else {
+      length += (line.length === 0 ? 0 : 1) + word.length
+      line.push(word)
     }
-    line += isEmpty ? word : ` ${word}`
-    isEmpty = false
   }
-  return [...lines, line.trimEnd()]
+  joinOrphan(lines, room - below.length)
+  return lines.map((words, at) => `${at === 0 ? head : below}${words.join(' ')}`.trimEnd())
+}
+
+/** Moves a word down to a last line that would have only one short word. */
+function joinOrphan(lines: string[][], room: number): void {
+  const [before = [], last] = lines.slice(-2)
+  if (last === undefined) return
+  const [orphan = '', ...others] = last
+  const joined = before.at(-1) ?? ''
+  if (others.length > 0 || orphan.length >= LONG_WORD || before.length < 3) return
+  if (joined.length + 1 + orphan.length <= room) last.unshift(before.pop() ?? '')
 }
 
 const BARS = '▁▂▃▄▅▆▇█'

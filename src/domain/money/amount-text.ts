@@ -1,11 +1,11 @@
 import type { Token } from './token.ts'
-import { formatAmount, formatBrief, type Ratio } from './units.ts'
+import { exactDecimal, formatAmount, formatBrief, type Ratio } from './units.ts'
 
 type Unit = Pick<Token, 'symbol' | 'decimals'>
 
-/** An exact amount with its token: `25.000001 USDC`. */
+/** An exact amount with its token, for people: `1,025.000001 USDC`. */
 export function amountText(amount: bigint, { symbol, decimals }: Unit): string {
-  return `${formatAmount(amount, decimals)} ${symbol}`
+  return `${exactDecimal(formatAmount(amount, decimals))} ${symbol}`
 }
 
 /** The same, cut to six significant digits. */

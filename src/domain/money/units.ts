@@ -1,3 +1,5 @@
+import { grouped } from '../text/grouped.ts'
+
 declare const unit: unique symbol
 
 /** Token amount in base units (the token's smallest unit), never a decimal or a float. */
@@ -97,7 +99,7 @@ export function formatAmount(amount: bigint, decimals: number): string {
 
 const BRIEF_DIGITS = 6
 
-/** Six significant digits, cut and not rounded, so that a line never shows more than was moved. */
+/** For people: six significant digits, cut and not rounded, so that a line never shows more than was moved. */
 export function formatBrief(amount: bigint, decimals: number): string {
   return briefDecimal(formatAmount(amount, decimals))
 }
@@ -107,7 +109,13 @@ export function briefDecimal(text: string): string {
   const [whole = '0', fraction = ''] = text.split('.')
   const leading = whole.replace('-', '') === '0' ? fraction.search(/[1-9]|$/) : -whole.length
   const shown = fraction.slice(0, Math.max(2, leading + BRIEF_DIGITS)).replace(/0+$/, '')
-  return shown === '' ? whole : `${whole}.${shown}`
+  return shown === '' ? grouped(whole) : `${grouped(whole)}.${shown}`
+}
+
+/** All digits of decimal text, for people. */
+export function exactDecimal(text: string): string {
+  const [whole = '0', ...fraction] = text.split('.')
+  return [grouped(whole), ...fraction].join('.')
 }
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/

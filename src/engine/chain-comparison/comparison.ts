@@ -1,5 +1,6 @@
+import { amountText } from '../../domain/money/amount-text.ts'
 import type { Token } from '../../domain/money/token.ts'
-import { formatAmount, maxOf } from '../../domain/money/units.ts'
+import { maxOf } from '../../domain/money/units.ts'
 import { staleHead } from '../../domain/policy.ts'
 import { walletCompared } from '../../journal/events/state/wallets.ts'
 import { nextNonceAtLeast } from '../../journal/projections/transactions.ts'
@@ -245,9 +246,7 @@ async function conclude(
 function paymentText({ txHash, payments }: Strange, tokens: readonly Token[]): string {
   const amounts = payments.map(({ token, amount }) => {
     const known = tokens.find(({ address }) => address === token)
-    return known === undefined
-      ? `${amount} of ${token}`
-      : `${formatAmount(amount, known.decimals)} ${known.symbol}`
+    return known === undefined ? `${amount} of ${token}` : amountText(amount, known)
   })
   const block = payments[0]?.blockNumber
   return `transaction ${txHash} in block ${block} paid ${amounts.join(' and ')} out of the wallet for no order on record`

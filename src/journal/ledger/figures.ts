@@ -62,6 +62,13 @@ export type AccountQuery = {
 
 /** Adds up entries, oldest first. */
 export function accountOf(entries: Iterable<Entry>, query: AccountQuery): Account {
+  const account = createAccount(query)
+  for (const entry of entries) account.add(entry)
+  return account.sums()
+}
+
+/** The same, entry by entry, for readers that pause in between. */
+export function createAccount(query: AccountQuery) {
   const { valueToken, sinceMs = Number.NEGATIVE_INFINITY, by } = query
   const costBases = valueToken && {
     fifo: new Positions('fifo', valueToken),
@@ -69,20 +76,23 @@ export function accountOf(entries: Iterable<Entry>, query: AccountQuery): Accoun
   }
   const total = noFigures(costBases)
   const groups = new Map<string, Figures>()
-  for (const entry of entries) {
+  const add = (entry: Entry): void => {
     const realised =
       entry.type === 'trade' && costBases
         ? { fifo: costBases.fifo.take(entry), average: costBases.average.take(entry) }
         : undefined
-    if (entry.atMs < sinceMs) continue
+    if (entry.atMs < sinceMs) return
     addTo(total, entry, realised)
-    if (by === undefined) continue
+    if (by === undefined) return
     const key = keyOf(entry, by, query.timezone)
     const group = groups.get(key) ?? noFigures(costBases)
     groups.set(key, group)
     addTo(group, entry, realised)
   }
-  return { total, groups: new Map([...groups].sort(([a], [b]) => (a < b ? -1 : 1))), costBases }
+  const sums = (): Account => {
+    return { total, groups: new Map([...groups].sort(([a], [b]) => (a < b ? -1 : 1))), costBases }
+  }
+  return { add, sums }
 }
 
 function noFigures(costBases: CostBases | undefined): Figures {

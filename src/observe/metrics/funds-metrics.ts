@@ -17,6 +17,11 @@ export function fundsMetrics(make: Make) {
       help: 'Value of the trading wallet in each token, in the token that most feeds are quoted in; absent without a usable price.',
       labelNames: ['token'],
     }),
+    valueToken: make.gauge({
+      name: 'tranched_value_token_info',
+      help: 'Always 1; its label names the token in which values and profits are counted.',
+      labelNames: ['value_token'],
+    }),
     costBasis: make.gauge({
       name: 'tranched_cost_basis',
       help: 'Average cost of the tokens that orders bought and that are still held, in the token that most feeds are quoted in.',

@@ -7,7 +7,7 @@ import {
   scheduleKey,
 } from '../../domain/schedule/schedule.ts'
 import type { DaemonState } from '../../journal/state/daemon-state.ts'
-import type { Strategy } from '../registry.ts'
+import { kindOf, type Strategy } from '../registry.ts'
 
 const DAY_SECONDS = DAY_MS / 1000
 /** Days searched for the worst day; a week and a day cover common patterns. */
@@ -26,7 +26,17 @@ export function scheduleOf(state: DaemonState, { name, schedule }: Strategy): Sc
     : anchored(schedule, anchor.fromSeconds + 1)
 }
 
-/** The same, but a schedule that is new to the journal begins now. */
+/** True for a TWAP whose slices are all over, with no order of them open. */
+export function isFinished(state: DaemonState, strategy: Strategy): boolean {
+  const { name, schedule } = strategy
+  const record = state.strategies.get(name)
+  if (kindOf(strategy).slicedTotal(strategy) === undefined) return false
+  if (record?.scheduleKey !== scheduleKey(schedule) || record.openSlots.length > 0) return false
+  // Uses the calendar, because a strategy whose slot is being decided has not ended.
+  return nextSlot(scheduleOf(state, strategy), record.lastSlotSeconds) === undefined
+}
+
+/** As `scheduleOf`, but a schedule that is new to the journal begins now. */
 export function scheduleAhead(
   state: DaemonState,
   strategy: Strategy,

@@ -4,6 +4,7 @@ import { maxOf, minOf, mulDivUp } from '../../domain/money/units.ts'
 import type { Schedule } from '../../domain/schedule/schedule.ts'
 import type { AccountLimits } from '../../domain/settings.ts'
 import type { SpendingCaps } from '../../domain/strategy.ts'
+import { grouped } from '../../domain/text/grouped.ts'
 import type { Outgoing, OutgoingCap } from '../../journal/projections/runway.ts'
 import { assetKey } from '../decision/decision.ts'
 import type { SlotInputs } from '../kind.ts'
@@ -43,7 +44,7 @@ export function worstCases(strategy: Strategy, view: SpendView): readonly WorstC
     const order = orderBound(strategy, token, view)
     const bounds: (readonly [string, bigint | undefined])[] = [
       [
-        slots === 1 ? '1 slot a day' : `${slots} slots a day`,
+        slots === 1 ? '1 slot a day' : `${grouped(`${slots}`)} slots a day`,
         order === undefined ? undefined : order * BigInt(slots),
       ],
       ['the rest of its total', left],

@@ -3,6 +3,7 @@ import { shownToken } from '../../domain/money/token.ts'
 import {
   type BaseUnits,
   baseUnits,
+  exactDecimal,
   formatAmount,
   maxOf,
   minOf,
@@ -147,5 +148,5 @@ function baseOf(strategy: TwapStrategy, memory: StrategyMemory): bigint | undefi
 }
 
 function soldText({ total, sell: { token } }: TwapStrategy, left: bigint): string {
-  return `${formatAmount(total - left, token.decimals)} of ${amountText(total, token)} are sold`
+  return `${exactDecimal(formatAmount(total - left, token.decimals))} of ${amountText(total, token)} are sold`
 }

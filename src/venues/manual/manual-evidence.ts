@@ -1,3 +1,4 @@
+import { amountText } from '../../domain/money/amount-text.ts'
 import { formatAmount, type Hex } from '../../domain/money/units.ts'
 import { isoInstant } from '../../domain/schedule/civil-date.ts'
 import type { OpenIntent } from '../../journal/state/daemon-state.ts'
@@ -80,7 +81,7 @@ export function saidBy({ outcome, found, named }: Findings): string {
 
 function answersTo(findings: Findings, txHash: Hex | undefined): readonly Answer[] {
   const { signed } = findings
-  const full = `${formatAmount(signed.most, signed.token.decimals)} ${signed.token.symbol}`
+  const full = amountText(signed.most, signed.token)
   const isProven = findings.named !== 'absent' && findings.named?.shows === 'proof'
   const named =
     txHash === undefined

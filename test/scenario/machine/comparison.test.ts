@@ -317,7 +317,7 @@ describe('comparison of chain and journal while the daemon runs', () => {
     await sim.runFor(3 * HOUR + 30 * MINUTE)
     steal(sim)
     await sim.runFor(3 * MINUTE)
-    expect(sim.state.halted?.detail).toMatch(/paid 4000 USDC out of the wallet/)
+    expect(sim.state.halted?.detail).toMatch(/paid 4,000 USDC out of the wallet/)
   })
 
   test('halts for an unexplained payment once its late logs appear, even after later trades', async () => {
@@ -331,7 +331,7 @@ describe('comparison of chain and journal while the daemon runs', () => {
     await sim.runFor(10 * MINUTE)
     expect(sim.state.halted).toBeUndefined()
     await sim.runFor(3 * HOUR)
-    expect(sim.state.halted?.detail).toMatch(/paid 4000 USDC out of the wallet/)
+    expect(sim.state.halted?.detail).toMatch(/paid 4,000 USDC out of the wallet/)
   })
 
   test('halts for an unexplained payment at the next start at the latest', async () => {
@@ -343,7 +343,7 @@ describe('comparison of chain and journal while the daemon runs', () => {
     await sim.runFor(10 * MINUTE)
     sim.crash()
     sim.chainFaults.losesLogs = 0
-    expect(await haltAfterRestart(sim)).toMatch(/paid 4000 USDC out of the wallet/)
+    expect(await haltAfterRestart(sim)).toMatch(/paid 4,000 USDC out of the wallet/)
   })
 
   test('halts once for trades by a copy of state, anchor and key, and again after a resume', async () => {
@@ -361,7 +361,7 @@ describe('comparison of chain and journal while the daemon runs', () => {
     expect(sim.state.halted).toEqual(halted)
     void sim.control.resume(undefined)
     await sim.runFor(3 * MINUTE)
-    expect(sim.state.halted?.detail).toMatch(/^transaction 0x5a5a\w* in block \d+ paid 4000 USDC/)
+    expect(sim.state.halted?.detail).toMatch(/^transaction 0x5a5a\w* in block \d+ paid 4,000 USDC/)
     expect(sim.watch.signatures).toBe(signed)
   })
 
@@ -447,7 +447,7 @@ describe('comparison with incomplete nodes', () => {
     steal(sim)
     await sim.runFor(10 * MINUTE)
     sim.chainFaults.losesLogs = 1
-    expect(await haltAfterRestart(sim)).toMatch(/paid 4000 USDC/)
+    expect(await haltAfterRestart(sim)).toMatch(/paid 4,000 USDC/)
   })
 
   test('compares nothing against a node hours behind, whose block predates the retained records', async () => {

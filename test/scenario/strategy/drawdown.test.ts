@@ -26,7 +26,7 @@ test('a fall by the drawdown limit pauses the strategy, across a restart, until 
   const paused = sim.state.strategies.get('stop')?.paused
   expect(paused?.cause).toBe('drawdown')
   expect(paused?.detail).toMatch(
-    /^its tokens are worth 270000 USDC, 22\.85% below the highest, 350000 USDC/,
+    /^its tokens are worth 270,000 USDC, 22\.85% below the highest, 350,000 USDC/,
   )
   expect(outcomes(sim, 'stop').filter((each) => each === 'skipped drawdown')).toHaveLength(1)
   sim.crash()
@@ -75,6 +75,6 @@ test("a strategy's memory of armed levels and of its peak value survives fills a
 
   sim.market.setPrice(1_500n)
   await sim.runFor(2 * MINUTE)
-  expect(sim.state.strategies.get('stop')?.paused?.detail).toContain('225000 USDC')
+  expect(sim.state.strategies.get('stop')?.paused?.detail).toContain('225,000 USDC')
   expectSound(sim)
 })

@@ -53,7 +53,7 @@ describe('a live threshold that fires at its first slot', () => {
     expect(holds(sim)).toEqual([
       {
         ...{ type: 'strategy-held', strategy: 'stop', terms: expect.any(String) },
-        detail: 'below 2600 fires at once: WETH/USDC is 2500',
+        detail: 'below 2600 fires at once: WETH/USDC is 2,500',
       },
     ])
     expect(sold(sim)).toBe(false)
@@ -73,7 +73,7 @@ describe('a live threshold that fires at its first slot', () => {
     expect(holds(sim)).toMatchObject([
       {
         detail:
-          'below 2500 fires at once and lies more than tenfold above the price: USDC/WETH is 0.0004; the other way round, WETH/USDC is 2500',
+          'below 2500 fires at once and lies more than tenfold above the price: USDC/WETH is 0.0004; the other way round, WETH/USDC is 2,500',
       },
     ])
     expect(sold(sim)).toBe(false)
@@ -103,7 +103,7 @@ describe('a live threshold that fires at its first slot', () => {
     expect(await answered(sim, sim.control.trigger('stop'))).toEqual({
       ok: false,
       detail:
-        'stop waits for your approval (below 2600 fires at once: WETH/USDC is 2500): `tranched approve stop` gives it',
+        'stop waits for your approval (below 2600 fires at once: WETH/USDC is 2,500): `tranched approve stop` gives it',
     })
     expect(sold(sim)).toBe(false)
   })
@@ -144,8 +144,8 @@ describe('a live threshold that fires at its first slot', () => {
     await reload(sim, aThreshold({ rungs: [below(2_700)] }))
     await sim.runFor(2 * MINUTE)
     expect(holds(sim)).toMatchObject([
-      { detail: 'below 2600 fires at once: WETH/USDC is 2500' },
-      { detail: 'below 2700 fires at once: WETH/USDC is 2500' },
+      { detail: 'below 2600 fires at once: WETH/USDC is 2,500' },
+      { detail: 'below 2700 fires at once: WETH/USDC is 2,500' },
     ])
     await answered(sim, sim.control.approve('stop'))
     await reload(sim, FIRES_AT_ONCE)
@@ -209,7 +209,7 @@ describe('a live threshold', () => {
     expect(holds(sim)).toMatchObject([
       {
         type: 'strategy-held',
-        detail: 'above 26000 lies more than tenfold above the price: WETH/USDC is 2500',
+        detail: 'above 26000 lies more than tenfold above the price: WETH/USDC is 2,500',
       },
     ])
   })
@@ -239,7 +239,7 @@ test('a threshold that fires at once trades outside live mode, with one warning'
   await sim.runFor(3 * MINUTE)
   expect(sold(sim)).toBe(true)
   expect(holds(sim)).toEqual([])
-  expect(warnings(sim)).toEqual(['stop below 2600 fires at once: WETH/USDC is 2500'])
+  expect(warnings(sim)).toEqual(['stop below 2600 fires at once: WETH/USDC is 2,500'])
 })
 
 test('a live DCA whose bound excludes no price buys, with one warning', async () => {
@@ -249,7 +249,7 @@ test('a live DCA whose bound excludes no price buys, with one warning', async ()
   expect(holds(sim)).toEqual([])
   expect(outcomes(sim, 'hourly')).toContain('filled filled')
   expect(warnings(sim)).toEqual([
-    'hourly price.max 40000 lies more than tenfold above the price: WETH/USDC is 2500',
+    'hourly price.max 40,000 lies more than tenfold above the price: WETH/USDC is 2,500',
   ])
 })
 

@@ -23,7 +23,7 @@ const EVENTS = [BOUND, scheduled(), ...filledSlot(SLOT)]
 
 /** Every read-only command, and its text for the only fill. */
 const COMMANDS = {
-  status: [(options: ConfigOptions, io: Io) => status(options, io, NOW_MS), /weekly-eth +filled/],
+  status: [(options: ConfigOptions, io: Io) => status(options, io, NOW_MS), /weekly-eth .*filled/],
   history: [
     (options: ConfigOptions, io: Io) => history({ ...options, limit: 10 }, io),
     /24\.9 USDC -> 0\.0061 WETH/,
@@ -207,7 +207,7 @@ test('status shows full details of a strategy while another file is broken', asy
   const project = await aProject(EVENTS)
   writeFileSync(join(project.dir, 'strategies', 'exit.yaml'), edit(EXIT, 'sell:', 'sel:'))
   const { stdout, stderr } = await printed((io) => status({ config: project.config }, io, NOW_MS))
-  expect(stdout).toMatch(/weekly-eth +filled .* in \d+/)
+  expect(stdout).toMatch(/weekly-eth +1 .* in \d+d +filled/)
   expect(stderr).toContain('did you mean `sell`?')
 })
 

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { history } from '../../../src/cli/commands/inspect/history.ts'
+import { plan } from '../../../src/cli/commands/inspect/plan.ts'
 import { status } from '../../../src/cli/commands/inspect/status.ts'
 import { why } from '../../../src/cli/commands/inspect/why.ts'
 import type { Io } from '../../../src/cli/process/io.ts'
@@ -64,6 +65,17 @@ test('`status` shows what a completed TWAP has not sold, from the current ledger
   expect(await printed((options, io) => status(options, io, FROM * 1_000))).toContain(
     'slices: NOT SOLD 100 USDC, though it is completed',
   )
+})
+
+test('`status` and `plan` say that it is finished', async () => {
+  expect(await printed((options, io) => status(options, io, LAST * 1_000))).toMatch(
+    /^slices .* finished /m,
+  )
+  const planned = await printed((options, io) =>
+    plan(undefined, { ...options, slots: 3 }, io, LAST * 1_000),
+  )
+  expect(planned).toContain('  finished  4 slices every 1h are over')
+  expect(planned).not.toMatch(/never due/)
 })
 
 test('`history` shows it beside the last slot, and `why` in its record', async () => {

@@ -75,7 +75,7 @@ const PERMIT: EventOf<'permit-recorded'> = {
   },
 }
 const ORDER =
-  'Order weekly-eth:2000:0: sell 25 USDC for WETH, slippage at most 0.3 %, not above 4200 USDC per WETH.'
+  'Order weekly-eth:2000:0: sell 25 USDC for WETH, slippage at most 0.3 %, not above 4,200 USDC per WETH.'
 
 /** Ends an order and its slot with the same outcome. */
 function ended(
@@ -96,15 +96,15 @@ test('a filled swap shows its prices, checks, outcome and fill price', () => {
   expect(timeline([OPENED, PERMIT, ...rest, final])).toEqual([
     'opened in time, 1 order',
     `  ${ORDER}`,
-    '  Price by WETH/USDC: 4100 USDC per WETH, 40 s old.',
-    '  Read at block 77, 00:33:10 UTC; free balances: 1000 USDC, 0.3 ETH.',
+    '  Price by WETH/USDC: 4,100 USDC per WETH, 40 s old.',
+    '  Read at block 77, 00:33:10 UTC; free balances: 1,000 USDC, 0.3 ETH.',
     'attempt 1 recorded, ready to sign, valid until 1970-01-01T00:43:20Z',
     `  Checked: it sells at most 25 USDC for at least 0.006 WETH, to ${intent.recipient}, with spender ${PERMIT.permit.spender}.`,
-    '  By the feeds at block 12345: 4150 USDC per WETH.',
+    '  By the feeds at block 12345: 4,150 USDC per WETH.',
     '  The quote names a fee of 0.01245 USDC, which its price includes.',
     'attempt 1 accepted as order-2000',
     'filled: 24.9 USDC for 0.0061 WETH, 166.66 bps better than the feed',
-    '  Price: 4081.96 USDC per WETH.',
+    '  Price: 4,081.96 USDC per WETH.',
     `  Proven by transfers in block 12350, transaction ${fill.txHash}.`,
     'filled',
     'final by block 13000',
@@ -129,18 +129,18 @@ test('an order triggered by a price names its trigger, and the purchases it sell
   }
   const texts = timeline([{ ...opened(sale), inputs: { ...INPUTS, entry } }])
   expect(texts.slice(2, 4)).toEqual([
-    '  Set off by gain 10%: WETH/USDC at least 3696.',
+    '  Set off by gain 10%: WETH/USDC at least 3,696.',
     '  It sells WETH that weekly-eth has bought, and no other.',
   ])
   expect(texts).toContain(
-    '  Entry: weekly-eth holds 0.025 WETH that it has bought, at 3360 USDC per WETH on average.',
+    '  Entry: weekly-eth holds 0.025 WETH that it has bought, at 3,360 USDC per WETH on average.',
   )
   const nothing = { ...INPUTS, entry: { ...entry, amount: 0n, cost: 0n } }
   expect(timeline([{ ...opened(sale), inputs: nothing }])).toContain(
     '  Entry: weekly-eth holds no WETH that it has bought.',
   )
   const older = { ...sale, trigger: sale.trigger && { ...sale.trigger, rungs: undefined } }
-  expect(timeline([opened(older)])).toContain('  Set off by WETH/USDC at least 3696.')
+  expect(timeline([opened(older)])).toContain('  Set off by WETH/USDC at least 3,696.')
 })
 
 test('native ETH is named ETH, and an exact output names its maximum input', () => {
@@ -151,7 +151,7 @@ test('native ETH is named ETH, and an exact output names its maximum input', () 
     price: { min: { num: 10n ** 12n, den: 4_200n }, max: undefined },
   }
   expect(timeline([opened(sale)])[1]).toBe(
-    '  Order weekly-eth:2000:0: sell 0.01 ETH for USDC, slippage at most 0.3 %, not above 4200 USDC per WETH.',
+    '  Order weekly-eth:2000:0: sell 0.01 ETH for USDC, slippage at most 0.3 %, not above 4,200 USDC per WETH.',
   )
   const exact: SwapIntent = {
     ...{ ...intent, buy: { token: weth, native: true }, size: { side: 'buy', amount } },
@@ -189,7 +189,8 @@ test('a call shows its target, value, gas, execution and cost', () => {
 })
 
 describe('a slot without an order', () => {
-  const DETAIL = 'the price is 4100 USDC per WETH, and price.max says not above 4000 USDC per WETH'
+  const DETAIL =
+    'the price is 4,100 USDC per WETH, and price.max says not above 4,000 USDC per WETH'
   const skipped: EventOf<'slot-closed'> = {
     ...{ type: 'slot-closed', strategy: STRATEGY, slotSeconds: SLOT, outcome: 'skipped' },
     ...{ reason: 'price-outside-bounds', detail: DETAIL, inputs: INPUTS },
@@ -200,8 +201,8 @@ describe('a slot without an order', () => {
       'skipped: price-outside-bounds',
       `  The price is outside its bounds: ${DETAIL}.`,
       '  What to do: wait for the price, or change price.min and price.max.',
-      '  Price by WETH/USDC: 4100 USDC per WETH, 40 s old.',
-      '  Read at block 77, 00:33:10 UTC; free balances: 1000 USDC, 0.3 ETH.',
+      '  Price by WETH/USDC: 4,100 USDC per WETH, 40 s old.',
+      '  Read at block 77, 00:33:10 UTC; free balances: 1,000 USDC, 0.3 ETH.',
     ])
   })
 

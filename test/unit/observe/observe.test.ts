@@ -84,7 +84,7 @@ test('a fill is one readable line with exact amounts in its fields', async () =>
 })
 
 test.each([
-  [1_234_567_891_234n, '1234567.89 USDC'],
+  [1_234_567_891_234n, '1,234,567.89 USDC'],
   [123_456n, '0.123456 USDC'],
   [1_999_999n, '1.99999 USDC'],
   [1n, '0.000001 USDC'],

@@ -62,7 +62,7 @@ describe('dollar-cost averaging', () => {
     expect(reasonOf(between(2_501, 3_000), aMarket())).toBe('price-outside-bounds')
     expect(reasonOf(between(2_000, 2_499), aMarket())).toBe('price-outside-bounds')
     expect(decideDca(between(2_000, 2_499), aMarket())).toMatchObject({
-      detail: 'the price is 2500 USDC per WETH, and price.max says not above 2499 USDC per WETH',
+      detail: 'the price is 2,500 USDC per WETH, and price.max says not above 2,499 USDC per WETH',
     })
   })
 

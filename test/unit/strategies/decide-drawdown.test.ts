@@ -66,7 +66,7 @@ describe('the drawdown limit', () => {
       expect(drawdownOf(strategy, holding(2_200, memory), undefined)).toEqual({
         tag: 'tripped',
         detail:
-          'its tokens are worth 2700 USDC, 10% below the highest, 3000 USDC; limits.drawdown is 10%',
+          'its tokens are worth 2,700 USDC, 10% below the highest, 3,000 USDC; limits.drawdown is 10%',
       })
     },
   )

@@ -88,11 +88,11 @@ describe('a level', () => {
   test('is reported with the price and its trigger price, in whole tokens', () => {
     const strategy = aThreshold({ rungs: [below(2_000), above(2_600)] })
     expect(detailOf(strategy)).toBe(
-      'WETH/USDC is 2500; the nearest rung, above 2600, fires at 2600',
+      'WETH/USDC is 2,500; the nearest rung, above 2600, fires at 2,600',
     )
     const { memory } = follow(strategy, [2_600])
     expect(detailOf(strategy, { memory })).toBe(
-      'WETH/USDC is 2500; the nearest rung, above 2600, is armed again at 2470',
+      'WETH/USDC is 2,500; the nearest rung, above 2600, is armed again at 2,470',
     )
   })
 })
@@ -154,7 +154,7 @@ describe('a trailing level', () => {
   test('reports the price at which it fires', () => {
     const { memory } = follow(stop, [3_000])
     expect(detailOf(stop, { memory, prices: feedAt(2_800) })).toBe(
-      'WETH/USDC is 2800; the nearest rung, trailing 10%, fires at 2700',
+      'WETH/USDC is 2,800; the nearest rung, trailing 10%, fires at 2,700',
     )
   })
 })
@@ -204,7 +204,7 @@ describe('an order', () => {
     // The price of the sale is in WETH per USDC; its maximum is the minimum in USDC per WETH.
     expect(decision).toMatchObject({
       detail: expect.stringMatching(
-        /USDC per WETH, and price\.max says not below 2100 USDC per WETH$/,
+        /USDC per WETH, and price\.max says not below 2,100 USDC per WETH$/,
       ),
     })
   })

@@ -24,8 +24,8 @@ describe('a level of a threshold', () => {
   test('already reached by the price fires at once', () => {
     const rungs = [below(2_500), above(2_500)]
     expect(implausibleIn(aThreshold({ rungs }), AT_2500).fires).toEqual([
-      'below 2500 fires at once: WETH/USDC is 2500',
-      'above 2500 fires at once: WETH/USDC is 2500',
+      'below 2500 fires at once: WETH/USDC is 2,500',
+      'above 2500 fires at once: WETH/USDC is 2,500',
     ])
   })
 
@@ -33,11 +33,11 @@ describe('a level of a threshold', () => {
     const rungs = [below(249), above(25_001), below(25_002)]
     expect(implausibleIn(aThreshold({ rungs }), AT_2500)).toEqual({
       fires: [
-        'below 25002 fires at once and lies more than tenfold above the price: WETH/USDC is 2500',
+        'below 25002 fires at once and lies more than tenfold above the price: WETH/USDC is 2,500',
       ],
       far: [
-        'below 249 lies more than tenfold below the price: WETH/USDC is 2500',
-        'above 25001 lies more than tenfold above the price: WETH/USDC is 2500',
+        'below 249 lies more than tenfold below the price: WETH/USDC is 2,500',
+        'above 25001 lies more than tenfold above the price: WETH/USDC is 2,500',
       ],
       isPartial: false,
     })
@@ -62,16 +62,16 @@ describe('price.min and price.max', () => {
     [{ min: usdcPerWeth(250), max: usdcPerWeth(25_000) }, []],
     [
       { min: usdcPerWeth(249), max: undefined },
-      ['price.min 249 lies more than tenfold below the price: WETH/USDC is 2500'],
+      ['price.min 249 lies more than tenfold below the price: WETH/USDC is 2,500'],
     ],
     [
       { min: undefined, max: usdcPerWeth(25_001) },
-      ['price.max 25001 lies more than tenfold above the price: WETH/USDC is 2500'],
+      ['price.max 25,001 lies more than tenfold above the price: WETH/USDC is 2,500'],
     ],
     [
       { min: undefined, max: { num: 10n ** 6n, den: 2_400n * 10n ** 18n } },
       [
-        'price.max 0.000416666 lies more than tenfold below the price: WETH/USDC is 2500; the other way round, USDC/WETH is 0.0004',
+        'price.max 0.000416666 lies more than tenfold below the price: WETH/USDC is 2,500; the other way round, USDC/WETH is 0.0004',
       ],
     ],
   ])('are compared with the price of the bought token', (price, far) => {

@@ -109,7 +109,7 @@ describe('a TWAP schedule', () => {
   test('reports the amount that it can sell', () => {
     const strategy = slices({ perHour: capOf(USDC, usdc(100)) }, 1_800)
     expect(unmetBy(strategy, UNCAPPED)).toMatchObject([
-      { message: 'slices sells at most 1200 USDC of 2400 USDC under limits.perHour of 100 USDC' },
+      { message: 'slices sells at most 1,200 USDC of 2,400 USDC under limits.perHour of 100 USDC' },
     ])
   })
 })

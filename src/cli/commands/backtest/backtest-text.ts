@@ -28,7 +28,7 @@ export function backtestLines(data: Given<BacktestData>, columns: number): reado
     notes,
     expectedLines(data),
   ]
-  return wrapped(spaced(sections), columns)
+  return spaced(sections)
 }
 
 function day(at: string): string {
@@ -41,8 +41,12 @@ function headlines({ begin, end, figures }: Given<BacktestData>): readonly strin
     return ['no value: no price feed is configured, or a holding has no price', holdings]
   const { returnPercent, yearlyPercent, drawdown } = figures
   const yearly = yearlyPercent === null ? '' : `, ${signed(yearlyPercent)} a year`
+  const holds = begin.holdings.filter(({ amount }) => amount !== '0')
+  const given = holds.map(shortText).join(' and ')
+  const isValue = holds.length === 1 && holds[0]?.token === begin.value.token
+  const worth = isValue ? '' : `, worth ${shortText(begin.value)},`
   return [
-    `value  ${shortText(begin.value)} -> ${shortText(end.value)} (${signed(returnPercent)}${yearly})`,
+    `value  ${given}${worth} became ${shortText(end.value)} (${signed(returnPercent)}${yearly})`,
     `worst drawdown  ${drawdownText(drawdown)}`,
     holdings,
   ]

@@ -12,10 +12,11 @@ import { type SlotEnd, slotEndOf, slotOpened } from '../../../journal/events/str
 import { programEnded } from '../../../journal/events/strategy/strategies.ts'
 import type { FillEntry } from '../../../journal/ledger/entry.ts'
 import { instantText } from '../../../observe/wording.ts'
+import { isFinished } from '../../../strategies/spending/slots-ahead.ts'
 import type { HistoryData, SlotData, SlotFill } from '../../json/inspect-outputs.ts'
 import type { ConfigOptions } from '../../load-files.ts'
 import { columnsOf, type ExitCode, type Io, print } from '../../process/io.ts'
-import { describedIn, requireStrategy, whileReading } from '../../reading.ts'
+import { describedIn, type Reading, requireStrategy, whileReading } from '../../reading.ts'
 import { amountData, shortText } from '../../text/amount-data.ts'
 import { tableLines } from '../../text/table.ts'
 
@@ -37,9 +38,18 @@ export function history(
       .slice(-options.limit)
     const { problems } = reading
     return print<HistoryData>(io, options, { slots: shown, problems }, () =>
-      linesOf(shown, columnsOf(io)),
+      linesOf(shown, finishedIn(slots, reading), columnsOf(io)),
     )
   })
+}
+
+/** The last slots of finished TWAPs. */
+function finishedIn(
+  slots: readonly SlotHistory[],
+  { strategies, view }: Reading,
+): ReadonlySet<SlotHistory | undefined> {
+  const finished = strategies.filter((each) => isFinished(view.state, each))
+  return new Set(finished.map(({ name }) => slots.findLast(({ strategy }) => strategy === name)))
 }
 
 export async function collect(read: AsyncIterable<ReadRecord>): Promise<SlotHistory[]> {
@@ -131,7 +141,11 @@ function newSlot(
   }
 }
 
-function linesOf(slots: readonly SlotHistory[], columns: number): readonly string[] {
+function linesOf(
+  slots: readonly SlotHistory[],
+  finished: ReadonlySet<SlotHistory | undefined>,
+  columns: number,
+): readonly string[] {
   return tableLines<SlotHistory>(
     [
       { title: 'UTC', cell: ({ at }) => at.replace('T', ' ').replace('Z', ''), optional: true },
@@ -140,18 +154,19 @@ function linesOf(slots: readonly SlotHistory[], columns: number): readonly strin
         title: 'OUTCOME',
         cell: ({ outcome, count }) => `${outcome}${count === 1 ? '' : ` x${count ?? 'many'}`}`,
       },
-      { title: 'WHAT', cell: whatText, below: true },
+      { title: 'WHAT', cell: (each) => whatText(each, finished.has(each)), below: true },
     ],
     slots,
     columns,
   )
 }
 
-function whatText({ reason, detail, fills, unsold }: SlotHistory): string {
+function whatText({ reason, detail, fills, unsold }: SlotHistory, isLast: boolean): string {
   const why = reason === null ? [] : [reasonText(reason)]
   const more = detail === null || fills.length > 0 ? [] : [detail]
-  const rest = unsold === null ? [] : [`completed with ${shortText(unsold)} unsold`]
-  return [...fills.map(fillText), ...why, ...more, ...rest].join(', ')
+  const left = unsold === null ? [] : [`completed with ${shortText(unsold)} unsold`]
+  const last = left.length === 0 && isLast ? ['finished with this slice'] : []
+  return [...last, ...fills.map(fillText), ...why, ...more, ...left].join(', ')
 }
 
 function fillText({ paid, received, call, via, txHash }: SlotFill): string {

@@ -51,7 +51,7 @@ type PlanReport = {
   readonly inUtc: boolean
 }
 
-const LABEL_WIDTH = 10
+const LABEL_WIDTH = 12
 
 /** A line of text, or a label with text beside it. */
 type Line = string | readonly [label: string, text: string]
@@ -79,6 +79,8 @@ function marketLines(market: Market): readonly Line[] {
 
 function linesOf(each: Plan, inUtc: boolean): readonly Line[] {
   const { next, now, mostPerDay, warnings, notes } = each
+  const head = `${each.name}${each.enabled ? '' : ' (disabled)'}: ${each.does}`
+  if (each.finished) return [head, ['finished', `${each.schedule} are over`]]
   const timeZone = inUtc ? 'UTC' : each.timezone
   const to = next.some(({ slotSeconds }) => slotSeconds % 60 !== 0) ? 'second' : 'minute'
   const times = next.map(
@@ -86,7 +88,7 @@ function linesOf(each: Plan, inUtc: boolean): readonly Line[] {
       `${localText(slotSeconds, { timeZone, to })}, in ${durationText(inSeconds * 1000)}`,
   )
   return [
-    `${each.name}${each.enabled ? '' : ' (disabled)'}: ${each.does}`,
+    head,
     ...labelled('next', times.length === 0 ? [`never due: ${each.schedule}`] : times),
     ['now', now.does],
     ...labelled('at most', mostPerDay.map(worstText)),

@@ -2,6 +2,7 @@ import { acceptPath, createPricePaths } from '../../../domain/money/price.ts'
 import {
   type Address,
   BPS,
+  exactDecimal,
   formatAmount,
   mulDivDown,
   parseAmount,
@@ -174,12 +175,12 @@ function costBps(implied: Ratio, fair: Ratio): number {
 }
 
 export function quoteLines(report: QuoteReport): readonly string[] {
-  const text = ({ amount, token }: AmountData): string => `${amount} ${token}`
+  const text = ({ amount, token }: AmountData): string => `${exactDecimal(amount)} ${token}`
   const unit = `${report.sells.token} per ${report.buys.token}`
   const feed =
     report.feedPrice === null
       ? 'no feed gives its price'
-      : `${report.feedPrice} ${unit} (${report.feeds.join(', ')}, ${report.feedAgeSeconds} s old)`
+      : `${exactDecimal(report.feedPrice)} ${unit} (${report.feeds.join(', ')}, ${report.feedAgeSeconds} s old)`
   const worse =
     report.worseThanFeedBps === null ? '' : `, ${report.worseThanFeedBps} bps off the feed`
   const least = report.guaranteed === null ? 'an unknown amount' : text(report.guaranteed)
@@ -187,7 +188,7 @@ export function quoteLines(report: QuoteReport): readonly string[] {
     ['sells', text(report.sells)],
     ['buys', `${text(report.buys)}, at least ${least}`],
     ['fee', text(report.fee)],
-    ['price', `${report.price} ${unit}${worse}`],
+    ['price', `${exactDecimal(report.price)} ${unit}${worse}`],
     ['feed', feed],
     ['expires in', durationText(report.expiresInMs)],
     ['firewall', report.verdict],

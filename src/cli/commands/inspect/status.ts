@@ -16,7 +16,7 @@ import type { JournalView } from '../../../store/file/journal-snapshot.ts'
 import { stateFiles } from '../../../store/file/state-files.ts'
 import { readLock } from '../../../store/lock/state-lock.ts'
 import { kindOf, type Strategy } from '../../../strategies/registry.ts'
-import { scheduleOf } from '../../../strategies/spending/slots-ahead.ts'
+import { isFinished, scheduleOf } from '../../../strategies/spending/slots-ahead.ts'
 import { readRecentEvents } from '../../../ui/page/server/recent-events.ts'
 import { deadlineOf } from '../../../venues/projections.ts'
 import { askDaemon, haltOf } from '../../compose/state.ts'
@@ -97,10 +97,10 @@ function linesOf(
   }
   const table: readonly Column<StrategyReport>[] = [
     { title: 'STRATEGY', cell: ({ name }) => name },
-    { title: 'LAST', cell: (each) => lastText(each, ago), gives: true },
     { title: 'FILLS', cell: ({ fills }) => `${fills}`, right: true, optional: true },
     { title: 'TODAY/CAP', cell: dayText },
     { title: running === null ? 'DUE, IF RUN' : 'NEXT', cell: (each) => nextText(each, nowMs) },
+    { title: 'LAST', cell: (each) => lastText(each, ago), below: true },
   ]
   const rows = tableLines(table, strategies, columns)
   const notes = strategies.flatMap((each) => noteLines(each, ago))
@@ -121,8 +121,12 @@ function dayText({ day }: StrategyReport): string {
   return texts.length === 0 ? '-' : texts.join(', ')
 }
 
-function nextText({ enabled, paused, held, nextSlotAt }: StrategyReport, nowMs: number): string {
+function nextText(
+  { enabled, finished, paused, held, nextSlotAt }: StrategyReport,
+  nowMs: number,
+): string {
   if (enabled === null) return 'unknown'
+  if (finished) return 'finished'
   if (!enabled) return 'disabled'
   if (paused !== null) return 'PAUSED'
   if (held !== null) return 'HELD'
@@ -254,6 +258,7 @@ function strategyReport(
             reason: last.reason === last.outcome ? null : last.reason,
             detail: last.detail ?? null,
           },
+    finished: strategy !== undefined && isFinished(view.state, strategy),
     nextSlotAt: nextOf(strategy, record, input),
   }
 }

@@ -18,7 +18,7 @@ import type { DaemonState } from '../../../journal/state/daemon-state.ts'
 import type { Modules } from '../../../ports.ts'
 import { NO_PROGRESS } from '../../../strategies/kind.ts'
 import { kindOf, readsMarket, type Strategy } from '../../../strategies/registry.ts'
-import { scheduleAhead } from '../../../strategies/spending/slots-ahead.ts'
+import { isFinished, scheduleAhead } from '../../../strategies/spending/slots-ahead.ts'
 import { capWarnings, keyOfLimit } from '../../../strategies/spending/unmet.ts'
 import { capsOf, worstCases } from '../../../strategies/spending/worst-case.ts'
 import { projectionOf } from '../../../venues/projections.ts'
@@ -82,6 +82,7 @@ export async function planOf(strategy: Strategy, input: PlanInput) {
   return {
     name,
     enabled: strategy.enabled,
+    finished: isFinished(state, strategy),
     does: kind.describe(strategy),
     schedule: describeSchedule(schedule),
     timezone: schedule.type === 'cron' ? schedule.timezone : 'UTC',

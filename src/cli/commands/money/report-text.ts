@@ -1,8 +1,8 @@
-import { briefDecimal } from '../../../domain/money/units.ts'
+import { briefDecimal, formatAmount, parseAmount } from '../../../domain/money/units.ts'
 import type { FiguresData, ProfitData, ReportData, TradedData } from '../../json/money-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
 import { counted, shortText } from '../../text/amount-data.ts'
-import { type Column, spaced, sparkline, tableLines, wrapped } from '../../text/table.ts'
+import { type Column, spaced, sparkline, tableLines } from '../../text/table.ts'
 
 type How = {
   readonly by: 'day' | 'week' | 'month' | 'strategy' | 'token' | undefined
@@ -30,7 +30,7 @@ export function reportLines(data: ReportData, { by, columns }: How): readonly st
     portfolioLines(data, columns),
     capLines(data, columns),
   ]
-  return wrapped(spaced(sections), columns)
+  return spaced(sections)
 }
 
 function dayText(at: string): string {
@@ -54,6 +54,8 @@ function averageText({ averagePrice }: TradedData): string {
 }
 
 const PLACES = 8
+/** Decimals of any token. */
+const PLACES_MAX = 36
 
 type GroupRow = {
   readonly key: string
@@ -114,7 +116,8 @@ function legendLines({ total, valueToken }: ReportData, by: How['by']): readonly
 
 function countLines(total: FiguresData): readonly string[] {
   const { trades, calls, charged, callsWithoutCharge, carried, gas, unproven } = total
-  const fees = trades.filter(({ fee }) => fee.amount !== '0').map(({ fee }) => shortText(fee))
+  const fees = sumsOf(trades.map(({ fee }) => fee)).map(shortText)
+  const ether = sumsOf([charged, gas])
   const unknown =
     callsWithoutCharge === 0 ? '' : `, ${callsWithoutCharge} of them with unknown charge`
   return [
@@ -124,12 +127,25 @@ function countLines(total: FiguresData): readonly string[] {
     ...(calls === 0 ? [] : [`calls          ${calls}, charged ${shortText(charged)}${unknown}`]),
     ...(carried.amount === '0' ? [] : [`carried        ${shortText(carried)} by calls`]),
     ...(gas.amount === '0' ? [] : [`gas            ${shortText(gas)} for own transactions`]),
+    ...(calls === 0 || gas.amount === '0'
+      ? []
+      : [`calls and gas  ${ether.map(shortText).join(', ')} together`]),
     ...(unproven.orders === 0
       ? []
       : [
           `not proven     ${unproven.orders} orders, ${unproven.amounts.map(shortText).join(', ')} booked as spent`,
         ]),
   ]
+}
+
+/** One exact figure per token, without zeros. */
+function sumsOf(amounts: readonly AmountData[]): readonly AmountData[] {
+  const sums = new Map<string, bigint>()
+  for (const { amount, token } of amounts)
+    sums.set(token, (sums.get(token) ?? 0n) + (parseAmount(amount, PLACES_MAX) ?? 0n))
+  return [...sums].flatMap(([token, sum]) =>
+    sum === 0n ? [] : [{ amount: formatAmount(sum, PLACES_MAX), token }],
+  )
 }
 
 function profitLines(profit: ProfitData, columns: number): readonly string[] {
@@ -187,7 +203,7 @@ function capLines({ caps }: ReportData, columns: number): readonly string[] {
   const used = caps.filter(({ used: { amount } }) => amount !== '0')
   return tableLines<(typeof caps)[number]>(
     [
-      { title: 'CAP OF', cell: ({ strategy }) => strategy ?? 'all', gives: true },
+      { title: 'CAP OF', cell: ({ strategy }) => strategy ?? 'all' },
       { title: 'WINDOW', cell: ({ window }) => window },
       { title: 'USED', cell: ({ used: amount }) => shortText(amount), right: true },
       { title: 'CAP', cell: ({ cap: { amount } }) => briefDecimal(amount), right: true },

@@ -1,4 +1,4 @@
-import type { Hex } from '../../../domain/money/units.ts'
+import { exactDecimal, type Hex } from '../../../domain/money/units.ts'
 import type { IntentId, Outcome } from '../../../domain/order/intent.ts'
 import { type Verdict, verdictText } from '../../../domain/order/manual-resolution.ts'
 import type { Settings } from '../../../domain/settings.ts'
@@ -172,7 +172,7 @@ function evidenceLines(evidence: Evidence): readonly string[] {
 }
 
 function amountText({ amount, token }: Amount): string {
-  return `${amount} ${token}`
+  return `${exactDecimal(amount)} ${token}`
 }
 
 function signedText({ signed }: Evidence): string {

@@ -1,6 +1,6 @@
 import { OperatorError, StateLockedError } from '../../../domain/errors.ts'
+import { amountText } from '../../../domain/money/amount-text.ts'
 import { ETHER } from '../../../domain/money/token.ts'
-import { formatAmount } from '../../../domain/money/units.ts'
 import { hasLiveAuthorization } from '../../../domain/order/order.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import type { JournalEvent } from '../../../journal/events/registry.ts'
@@ -209,7 +209,7 @@ function knowledgeOf(state: DaemonState, settings: Settings): readonly string[] 
   const tokens = [ETHER, ...settings.tokens.values()]
   for (const [address, amount] of state.spent) {
     const { symbol = address, decimals = 0 } = tokens.find((each) => each.address === address) ?? {}
-    lines.push(`spent so far, counted by caps: ${formatAmount(amount, decimals)} ${symbol}`)
+    lines.push(`spent so far, counted by caps: ${amountText(amount, { symbol, decimals })}`)
   }
   for (const [name, { fills, memory, paused }] of state.strategies) {
     const remembers = Object.keys(memory).length > 0 ? ', and its memory' : ''

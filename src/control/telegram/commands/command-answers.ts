@@ -8,6 +8,10 @@ import { firstOf, haltedText, orderLines, shortened, sinceText } from './status-
 const NAMES_SHOWN = 8
 const HELP = [
   '/status  how everything stands',
+  '/daily  what today and the last days traded',
+  '/balance  what the wallets and the GasTank hold',
+  '/profit  profit of each strategy',
+  '/fills [N]  the newest fills',
   '/why STRATEGY:SLOT  what the journal holds about one slot',
   '/pause [STRATEGY]  no new slots, of one or of all',
   '/halt  nothing new is signed by anybody',

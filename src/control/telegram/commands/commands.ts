@@ -1,7 +1,8 @@
 /** Commands from Telegram. None can widen what may be signed. */
 export type RemoteCommand =
   | { readonly tag: 'halt' }
-  | { readonly tag: 'status' | 'help' }
+  | { readonly tag: 'status' | 'help' | 'daily' | 'balance' | 'profit' }
+  | { readonly tag: 'fills'; readonly count: number }
   | { readonly tag: 'why'; readonly slot: string }
   | { readonly tag: 'pause' | 'resume'; readonly strategy: string | undefined }
   /** A confirmation code, alone in its message. */
@@ -28,7 +29,12 @@ export function readCommand(text: string): RemoteCommand {
     case 'halt':
       return { tag: 'halt' }
     case 'status':
-      return { tag: 'status' }
+    case 'daily':
+    case 'balance':
+    case 'profit':
+      return { tag: word }
+    case 'fills':
+      return fillsIn(rest)
     // Telegram sends it when someone opens the chat.
     case 'start':
     case 'help':
@@ -46,6 +52,17 @@ export function readCommand(text: string): RemoteCommand {
 function slotIn([slot, ...rest]: readonly string[]): RemoteCommand {
   if (slot !== undefined && rest.length === 0 && SLOT.test(slot)) return { tag: 'why', slot }
   return { tag: 'unknown', hint: 'A slot is needed, as in /why weekly-eth:1767603600.' }
+}
+
+/** The newest fills shown without a number, and at most. */
+const FILLS = 5
+const FILLS_MAX = 20
+
+function fillsIn([count = `${FILLS}`, ...rest]: readonly string[]): RemoteCommand {
+  const number = /^\d{1,2}$/.test(count) ? Number.parseInt(count, 10) : 0
+  if (rest.length === 0 && number >= 1 && number <= FILLS_MAX)
+    return { tag: 'fills', count: number }
+  return { tag: 'unknown', hint: `A number from 1 to ${FILLS_MAX}, as in /fills 10.` }
 }
 
 /** Accepts one name or none: a partly understood command could stop or start the wrong strategy. */

@@ -98,7 +98,14 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
       case 'pause':
         return this.#pause(command.strategy, from)
       case 'why':
-        return this.#lookUp(command.slot, from)
+        return this.#lookUp(from, 'a slot', () => this.#why(command.slot))
+      case 'daily':
+        return this.#lookUp(from, 'the days', this.#input.money.daily)
+      case 'profit':
+        return this.#lookUp(from, 'the profit', this.#input.money.profit)
+      case 'fills':
+        return this.#lookUp(from, 'fills', () => this.#input.money.fills(command.count))
+      case 'balance':
       case 'status':
       case 'help':
         return this.#answer(command.tag, from)
@@ -151,29 +158,36 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
     this.#voice.put({ tag: 'edit', chat: from.chat, messageId, text: said })
   }
 
-  #answer(what: 'status' | 'help', from: From): void {
-    const { settings, snapshot, clock } = this.#input
-    const text = what === 'help' ? helpText(settings.resume) : statusText(snapshot(), clock.now())
-    this.#voice.say(from, text)
+  #answer(what: 'status' | 'help' | 'balance', from: From): void {
+    const { settings, snapshot, money, clock } = this.#input
+    const texts = {
+      help: () => helpText(settings.resume),
+      status: () => statusText(snapshot(), clock.now()),
+      balance: () => money.balance(),
+    }
+    this.#voice.say(from, texts[what]())
     this.#voice.note('answered', from, `asked for ${what}`)
   }
 
   /** Runs in the background, because a halt may come next. */
-  #lookUp(slot: string, from: From): void {
-    this.#voice.note('answered', from, 'asked for a slot')
+  #lookUp(from: From, what: string, find: () => Promise<string>): void {
+    this.#voice.note('answered', from, `asked for ${what}`)
     if (this.#isLookingUp) {
-      this.#voice.say(from, 'I am still looking up another slot.')
+      this.#voice.say(from, 'I am still looking up something else.')
       return
     }
     this.#isLookingUp = true
-    void this.#input
-      .why(slot)
-      .then((why) => (why === undefined ? `The journal has nothing about ${slot}.` : whyText(why)))
+    void find()
       .catch((error: unknown) => `I could not look it up: ${messageOf(error)}`)
       .then((text) => {
         this.#isLookingUp = false
         this.#voice.say(from, text)
       })
+  }
+
+  async #why(slot: string): Promise<string> {
+    const why = await this.#input.why(slot)
+    return why === undefined ? `The journal has nothing about ${slot}.` : whyText(why)
   }
 
   /** True while this person is below the rate limit. */

@@ -6,6 +6,7 @@ import type { Clock } from '../../../ports.ts'
 import type { Why } from '../../../ui/page/model.ts'
 import type { Outbox, Outgoing } from '../replies-outbox.ts'
 import { listed } from './command-answers.ts'
+import type { MoneyAnswers } from './money-answers.ts'
 import type { StatusSnapshot } from './status-text.ts'
 
 export type HandlerInput = {
@@ -16,6 +17,8 @@ export type HandlerInput = {
   readonly snapshot: () => StatusSnapshot
   /** The journal's records of a slot; undefined if there are none. May reject. */
   readonly why: (slot: string) => Promise<Why | undefined>
+  /** Figures of the account. May reject. */
+  readonly money: MoneyAnswers
   readonly outbox: Pick<Outbox, 'put'>
   /** Six unpredictable digits. */
   readonly code: () => string

@@ -95,6 +95,8 @@ export type Status = {
   readonly gasTank: Observed<'gas-tank'> | undefined
   /** At average cost; undefined until the journal is read, and without a price feed. */
   readonly profit: Observed<'profit'> | undefined
+  /** Undefined before the wallet is valued. */
+  readonly portfolio: Observed<'portfolio'> | undefined
   readonly fullCaps: readonly CapUse[]
 }
 
@@ -105,11 +107,14 @@ export type DaemonView = {
   readonly tokens: readonly Token[]
 }
 
+export type AccountWatch = ReturnType<typeof createAccountWatch>
+
 /** Remembers figures that are not in any record. */
 export function createAccountWatch() {
   const balances = new Map<string, Map<string, Balance>>()
   let gasTank: Status['gasTank']
   let profit: Status['profit']
+  let portfolio: Status['portfolio']
   return {
     observe(event: RuntimeEvent): void {
       switch (event.type) {
@@ -130,13 +135,16 @@ export function createAccountWatch() {
         case 'profit':
           profit = event
           return
+        case 'portfolio':
+          portfolio = event
+          return
         default:
       }
     },
     status({ state, strategies, account, tokens }: DaemonView, nowMs: number): Status {
       const caps = capsOf(state, { strategies: strategies(), account, tokens, nowMs })
       const fullCaps = caps.filter(({ used, cap }) => used * 100n >= cap * FULL_PERCENT)
-      return { state, balances, gasTank, profit, fullCaps }
+      return { state, balances, gasTank, profit, portfolio, fullCaps }
     },
   }
 }

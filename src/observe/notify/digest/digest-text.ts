@@ -46,7 +46,15 @@ export function digestText(input: DigestInput): Text {
   return { subject: subjectOf(input), lines: SECTIONS.flatMap((section) => section(input)) }
 }
 
-function subjectOf(input: DigestInput): string {
+type Traded = Pick<DigestInput, 'figures' | 'strategies'>
+
+/** What a period traded, with a line per strategy, bounded. */
+export function tradedText(title: string, figures: Figures): readonly string[] {
+  const input = { title, figures, strategies: undefined }
+  return [subjectOf(input), ...fillLines(input), ...unfilledLines(input)]
+}
+
+function subjectOf(input: Traded & { readonly title: string }): string {
   const { title, figures } = input
   if (figures === undefined) return `${title}: the journal could not be read`
   let [fills, calls, failed] = [0, 0, 0]
@@ -64,10 +72,7 @@ function subjectOf(input: DigestInput): string {
   return `${title}: ${parts.length === 0 ? 'nothing was traded' : parts.join(', ')}`
 }
 
-function shown({
-  figures,
-  strategies,
-}: DigestInput): readonly (readonly [string, StrategyFigures])[] {
+function shown({ figures, strategies }: Traded): readonly (readonly [string, StrategyFigures])[] {
   return [...(figures?.strategies ?? [])]
     .filter(([name]) => hearsOf(strategies, name))
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -81,7 +86,7 @@ function periodLines(input: DigestInput): readonly string[] {
   return [`From ${from} to ${until}${isLate ? '; late, because the daemon was not running' : ''}.`]
 }
 
-function fillLines(input: DigestInput): readonly string[] {
+function fillLines(input: Traded): readonly string[] {
   return bounded(
     shown(input).filter(([, { fills, calls, undone }]) => fills + calls + undone > 0),
     ([name, own]) => `${name}: ${fillsOf(own).join('; ')}`,
@@ -103,7 +108,7 @@ function fillsOf({ fills, calls, charged, undone, trades }: StrategyFigures): re
   ]
 }
 
-function unfilledLines(input: DigestInput): readonly string[] {
+function unfilledLines(input: Traded): readonly string[] {
   return bounded(
     shown(input).filter(([, { unfilled }]) => unfilled.size > 0),
     ([name, { unfilled }]) => {

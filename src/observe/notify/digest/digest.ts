@@ -9,8 +9,8 @@ import type { Summary } from '../dispatch.ts'
 import type { Notifier } from '../notifier.ts'
 import type { OutboxPeriod } from '../outbox-file.ts'
 import {
+  type AccountWatch,
   addTo,
-  createAccountWatch,
   type DaemonView,
   type Figures,
   noFigures,
@@ -34,6 +34,7 @@ const TITLES = { daily: 'Daily digest', weekly: 'Weekly digest' } as const
 type Readable = Pick<Journal, 'records' | 'state'>
 
 type DigestOptions = {
+  readonly account: Pick<AccountWatch, 'status'>
   readonly settings: Readonly<Partial<Record<OutboxPeriod, CronRecurrence | undefined>>>
   readonly timezone: string
   readonly notifier: Pick<Notifier, 'summarise' | 'endOf' | 'beginPeriod'>
@@ -56,9 +57,8 @@ type DuePeriod = { readonly fromSeconds: number; readonly untilSeconds: number }
  * get their own digests if they have records.
  */
 export function createDigest(options: DigestOptions) {
-  const { settings, timezone, notifier, clock, log, drift: readDrift } = options
+  const { account, settings, timezone, notifier, clock, log, drift: readDrift } = options
   const closed = new AbortController()
-  const account = createAccountWatch()
 
   async function keep(daemon: DaemonView, journal: Readable) {
     while (!closed.signal.aborted) {
@@ -147,7 +147,6 @@ export function createDigest(options: DigestOptions) {
   }
 
   return {
-    observe: account.observe,
     /** Starts sending digests when due. */
     begin(daemon: DaemonView, journal: Readable): void {
       keep(daemon, journal).catch((error: unknown) =>

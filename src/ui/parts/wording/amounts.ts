@@ -1,3 +1,5 @@
+import { grouped } from '../../../domain/text/grouped.ts'
+
 /** Amounts and figures for people. Decimal text never passes through a float, which has fewer digits. */
 
 const MINUS = '\u2212'
@@ -103,9 +105,8 @@ function rounded({ negative, whole, fraction }: Decimal, places: number): Decima
 }
 
 function written({ negative, whole, fraction }: Decimal): string {
-  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',')
   const sign = negative && !(whole === '0' && fraction === '') ? MINUS : ''
-  return fraction === '' ? sign + grouped : `${sign}${grouped}.${fraction}`
+  return `${sign}${grouped(whole)}${fraction === '' ? '' : `.${fraction}`}`
 }
 
 /** A count: `1,234`. */

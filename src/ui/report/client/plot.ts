@@ -97,16 +97,23 @@ function fitHeight(plot: UPlot, range: UPlot.Range.Function): void {
   plot.setScale('y', { min, max })
 }
 
-function seriesOf(
-  { kind, lines }: ChartSpec,
-  { look, points }: Line,
-  palette: Palette,
-): UPlot.Series {
+/** A line beneath another one: wide and pale. */
+const WIDE = 6
+const PALE = 0.4
+
+function lineWidth({ look, isWide = false }: Line): number {
+  if (isWide) return WIDE
+  return look === 0 ? 2 : 1.5
+}
+
+function seriesOf({ kind, lines }: ChartSpec, line: Line, palette: Palette): UPlot.Series {
+  const { look, points } = line
   if (kind === 'bars') return { paths: () => null, points: { show: false } }
   const known = points.reduce<number>((sum, point) => sum + (point === null ? 0 : 1), 0)
   return {
     stroke: () => palette.of(`look-${look}`),
-    width: look === 0 ? 2 : 1.5,
+    width: lineWidth(line),
+    alpha: line.isWide === true ? PALE : 1,
     dash: lines.length === 1 ? [] : dashOf(look).split(' ').filter(Boolean).map(Number),
     points: { show: known < 3, size: 6 },
     ...(kind === 'fall' && look === 0 ? { fill: () => palette.of('fall'), fillTo: () => 0 } : {}),

@@ -17,6 +17,8 @@ export type Line = {
   readonly points: Points
   /** Index of its colour and dash pattern: `--look-0` and so on. */
   readonly look: number
+  /** Drawn wide, because a later line lies on it. */
+  readonly isWide?: boolean
 }
 
 /** One chart: the program writes its frame and legend, and the browser draws into it. */
@@ -38,6 +40,35 @@ const LOOKS = DASHES.length
 
 export function dashOf(look: number): string {
   return DASHES[look % LOOKS] ?? ''
+}
+
+/** Share of a chart's height within which two lines look like one. */
+const COINCIDING = 0.005
+
+function isSame(one: Points, other: Points, span: number): boolean {
+  return one.every((value, at) => {
+    const that = other[at] ?? null
+    if (value === null || that === null) return value === that
+    return Math.abs(value - that) <= span * COINCIDING
+  })
+}
+
+/** A line that lies on an earlier one says so, and the earlier one is drawn wide, so that both are visible. */
+export function withCoinciding(chart: ChartSpec): ChartSpec {
+  const { lines } = chart
+  const extent = extentOf(lines.flatMap(({ points }) => points))
+  const span = extent === undefined ? 0 : extent.highest - extent.lowest
+  const under = lines.map(({ points }, at) =>
+    lines.slice(0, at).find((other) => isSame(points, other.points, span)),
+  )
+  return {
+    ...chart,
+    lines: lines.map((line, at) => ({
+      ...line,
+      name: under[at] === undefined ? line.name : `${line.name} (same as ${under[at].name})`,
+      isWide: under.includes(line),
+    })),
+  }
 }
 
 /** Only charts with data. */
@@ -126,6 +157,7 @@ export function chartsOf({ series, valueToken }: PageData): readonly ChartSpec[]
   return charts
     .map((chart) => ({ ...chart, lines: chart.lines.filter(isKnown) }))
     .filter(({ lines }) => lines.length > 0)
+    .map(withCoinciding)
 }
 
 function lineOf({ name, points }: CurveResult, at: number): Line {

@@ -1,4 +1,8 @@
-import type { AgainstResult, AmountResult } from '../../../backtest/report/result.ts'
+import type {
+  AgainstResult,
+  AmountResult,
+  BacktestResult,
+} from '../../../backtest/report/result.ts'
 import { type Cell, figures, NONE } from '../../parts/table.tsx'
 import {
   amountText,
@@ -49,6 +53,16 @@ export const DRAWDOWN = figures<{ readonly drawdownPercent: number | null }>(
 export const FILLS = figures<{ readonly fills: number }>('fills', 'Fills', ({ fills }) =>
   count(fills),
 )
+
+/** The holdings at the start, with their value unless they are one amount of its token: `1,000 USDC and 1 WETH, worth 4,000.00 USDC,`. */
+export function givenText({ holdings, value }: BacktestResult['begin']): string {
+  const held = holdings.filter(({ amount }) => amount !== '0')
+  const given = listed(held.map(amountText))
+  const isValue = held.length === 1 && held[0]?.token === value?.token
+  return value === null || isValue
+    ? given
+    : `${given}, worth ${money(value.amount)} ${value.token},`
+}
 
 const AGAINST: Readonly<Record<AgainstResult['name'], string>> = {
   holding: 'Holding',

@@ -145,7 +145,13 @@ function Entry(props: {
   )
 }
 
-function Swatch({ chart: { kind }, line: { look } }: { chart: ChartSpec; line: Line }) {
+function Swatch({
+  chart: { kind },
+  line: { look, isWide = false },
+}: {
+  chart: ChartSpec
+  line: Line
+}) {
   const colour = `var(--look-${look})`
   return (
     <svg class="swatch" viewBox="0 0 20 10" aria-hidden="true">
@@ -158,7 +164,8 @@ function Swatch({ chart: { kind }, line: { look } }: { chart: ChartSpec; line: L
           x2="20"
           y2="5"
           stroke={colour}
-          stroke-width="2"
+          stroke-width={isWide ? 6 : 2}
+          stroke-opacity={isWide ? 0.4 : 1}
           stroke-dasharray={dashOf(look) || undefined}
         />
       )}

@@ -2,10 +2,16 @@ import type { ComponentChildren } from 'preact'
 import type { BacktestResult, FiguresResult } from '../../../backtest/report/result.ts'
 import { durationText } from '../../../domain/text/duration.ts'
 import { Empty } from '../../parts/elements.tsx'
-import { exactText, money, plainPercent } from '../../parts/wording/amounts.ts'
-import { dayText, isoText, momentText, secondsOf } from '../../parts/wording/times.ts'
+import {
+  differenceOf,
+  exactText,
+  money,
+  plainPercent,
+  signedPercent,
+} from '../../parts/wording/amounts.ts'
+import { isoText, momentText, secondsOf } from '../../parts/wording/times.ts'
 import { fillRows, fillTable } from '../data/fills.ts'
-import { counted, listed } from '../data/labels.ts'
+import { counted, givenText, listed } from '../data/labels.ts'
 import type { PageData } from '../data/page-data.ts'
 import type { RowTable } from '../data/slots.ts'
 import { slotTable } from '../data/slots.ts'
@@ -181,53 +187,39 @@ function Moment({ iso }: { iso: string }) {
   )
 }
 
-const STAKE = 1_000
-
-function stakeAfter(percent: number): string {
-  return money((STAKE * (1 + percent / 100)).toFixed(2))
-}
-
 function Valued(props: { result: BacktestResult; figures: FiguresResult; token: string }) {
   const { result, figures, token } = props
-  const { begin, end, fromAt, untilAt, against } = result
+  const { begin, end, against } = result
   const holding = against.find(({ name }) => name === 'holding')
+  if (begin.value === null || end.value === null) return <Unvalued result={result} />
   return (
-    <>
-      <p class="headline">
-        <strong>
-          1,000 {token} became {stakeAfter(figures.returnPercent)} {token}
-        </strong>
-        {holding !== undefined && ahead(figures.returnPercent - holding.returnPercent)}.{' '}
-        {holding !== undefined && (
-          <span class="muted">
-            Held as it was, it would have become {stakeAfter(holding.returnPercent)} {token}.
-          </span>
-        )}
-      </p>
-      {begin.value !== null && end.value !== null && (
-        <p class="ends muted">
-          <span title={exactText(begin.value)}>
-            {money(begin.value.amount)} {begin.value.token}
-          </span>{' '}
-          on {dayText(secondsOf(fromAt))},{' '}
-          <span title={exactText(end.value)}>
-            {money(end.value.amount)} {end.value.token}
-          </span>{' '}
-          on {dayText(secondsOf(untilAt))}.
-        </p>
+    <p class="headline">
+      <strong>
+        {givenText(begin)} became{' '}
+        <span title={exactText(end.value)}>
+          {money(end.value.amount)} {token}
+        </span>
+      </strong>{' '}
+      ({signedPercent(figures.returnPercent)})
+      {holding !== undefined && ahead(differenceOf(end.value.amount, holding.value.amount), token)}.{' '}
+      {holding !== undefined && (
+        <span class="muted">
+          Held as it was, it would have become {money(holding.value.amount)} {token}.
+        </span>
       )}
-    </>
+    </p>
   )
 }
 
-function ahead(percent: number): ComponentChildren {
-  const size = money(Math.abs((STAKE * percent) / 100).toFixed(2))
-  if (size === '0.00') return ', as much as holding'
+function ahead(difference: string, token: string): ComponentChildren {
+  const size = money(difference.replace('-', ''))
+  if (size === '0.00' || size === '<0.01') return ', as much as holding'
+  const isLess = difference.startsWith('-')
   return (
     <>
       ,{' '}
-      <span class={percent > 0 ? 'good' : 'bad'}>
-        {size} {percent > 0 ? 'more' : 'less'} than holding
+      <span class={isLess ? 'bad' : 'good'}>
+        {size} {token} {isLess ? 'less' : 'more'} than holding
       </span>
     </>
   )

@@ -23,7 +23,7 @@ function check(reading: Partial<FeedReading> | undefined, changes = {}, users = 
 }
 
 test('a feed that orders can use passes, with its price and age', () => {
-  expect(check({})).toMatchObject({ verdict: 'fine', says: 'WETH/USDC: 2500, 1m old' })
+  expect(check({})).toMatchObject({ verdict: 'fine', says: 'WETH/USDC: 2,500, 1m old' })
 })
 
 test('a feed that is about to become too old is a warning that names maxAge', () => {

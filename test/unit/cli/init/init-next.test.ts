@@ -35,6 +35,21 @@ test('the program name follows the way it was started, if known', () => {
   expect(named(join(top, 'bin/tranched'), '/usr/bin')).toBe('node ../dist/tranched.js')
 })
 
+test('under pm2, which starts a file of its own, the program name is the one that a shell finds', () => {
+  const top = temporaryDirectory()
+  const program = join(top, 'my-bot/node_modules/tranched/dist/tranched.js')
+  mkdirSync(join(program, '..'), { recursive: true })
+  mkdirSync(join(top, 'bin'))
+  writeFileSync(program, '')
+  symlinkSync(program, join(top, 'bin/tranched'))
+  const startedAs = '/usr/lib/node_modules/pm2/lib/ProcessContainerFork.js'
+  const named = (PATH: string, dir: string) =>
+    programName({ startedAs, env: { PATH, pm_exec_path: program } }, dir)
+  expect(named(join(top, 'bin'), top)).toBe('tranched')
+  expect(named('/usr/bin', join(top, 'my-bot'))).toBe('npx tranched')
+  expect(named('/usr/bin', top)).toBe('node my-bot/node_modules/tranched/dist/tranched.js')
+})
+
 test('variables of a config are found in its values, not in its comments', () => {
   const text = `a: "\${ONE}" # or \${TWO}\n# b: "\${THREE}"\n  c: ["\${FOUR}", "\${ONE}"]\n`
   expect(variablesOf(text)).toEqual(['ONE', 'FOUR'])

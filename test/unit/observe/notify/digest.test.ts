@@ -12,6 +12,7 @@ import {
 } from '../../../../src/journal/events/registry.ts'
 import { emptyState } from '../../../../src/journal/state/state-image.ts'
 import { createDigest } from '../../../../src/observe/notify/digest/digest.ts'
+import { createAccountWatch } from '../../../../src/observe/notify/digest/digest-figures.ts'
 import type { Summary } from '../../../../src/observe/notify/dispatch.ts'
 import type { Strategy } from '../../../../src/strategies/registry.ts'
 import { VirtualClock } from '../../../simulation/virtual-clock.ts'
@@ -67,7 +68,9 @@ class DigestRig {
 
   async start(settings: Parameters<typeof createDigest>[0]['settings']): Promise<void> {
     const owner = {}
+    const watch = createAccountWatch()
     const digest = createDigest({
+      account: watch,
       settings,
       timezone: ZONE,
       notifier: {
@@ -91,11 +94,11 @@ class DigestRig {
     const read = this.#read.bind(this)
     const account = { perDay: new Map([[intentOf(1).sell.token.address, baseUnits(30_000_000n)]]) }
     const none = { perOrder: NO_CAPS, perHour: NO_CAPS, perWeek: NO_CAPS, total: NO_CAPS }
-    digest.observe({
+    watch.observe({
       ...{ type: 'wallet-balance', wallet: 'trader', token: 'USDC', amount: 250_100_000n },
       decimals: 6,
     })
-    digest.observe({
+    watch.observe({
       ...{
         type: 'gas-tank',
         account: 'operator',
@@ -104,7 +107,7 @@ class DigestRig {
       },
       ...{ runwaySeconds: 12 * 86_400, alertBelow: undefined, isLow: false },
     })
-    digest.observe({
+    watch.observe({
       ...{ type: 'profit', valueToken: intentOf(1).sell.token, held: [], cost: 6_000_000_000n },
       ...{ realised: -12_500_000n, unrealised: 400_000_000n, proceedsOfUnknownCost: 0n },
     })
@@ -184,7 +187,7 @@ test('the daily digest lists fills, other outcomes with reasons, paused strategi
     [
       'Daily digest: 2 fills',
       'From Tue 6 Jan, 08:00 to Wed 7 Jan, 08:00 (Europe/Berlin).',
-      'weekly-eth: 2 fills, sold 49.8 USDC, bought 0.0122 WETH, 4081.96 USDC per WETH on average',
+      'weekly-eth: 2 fills, sold 49.8 USDC, bought 0.0122 WETH, 4,081.96 USDC per WETH on average',
       'dip: 10 missed',
       'weekly-eth: 3 skipped (the price is outside its bounds)',
       'dip is paused since Tue 6 Jan, 14:00: three in a row',
@@ -192,7 +195,7 @@ test('the daily digest lists fills, other outcomes with reasons, paused strategi
       '1 order open, the oldest for 4h: `tranched status`',
       'Wallet trader: 250.1 USDC',
       'GasTank: 0.04 ETH, enough for about 12d',
-      'Profit since the first order: -12.5 USDC realised, 400 USDC unrealised; holdings cost 6000 USDC',
+      'Profit since the first order: -12.5 USDC realised, 400 USDC unrealised; holdings cost 6,000 USDC',
       'Cap of the account, a day: 25 of 30 USDC is used (83 %)',
     ],
   ])

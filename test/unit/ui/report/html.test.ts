@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { BacktestResult, SweepResult } from '../../../../src/backtest/report/result.ts'
 import { backtest } from '../../../../src/backtest/run.ts'
+import { withCoinciding } from '../../../../src/ui/report/data/charts.ts'
 import { backtestHtml } from '../../../../src/ui/report/html.tsx'
 import { USDC, WETH } from '../../../simulation/stage.ts'
 import { aTape, DAY, inputOf, recording, YEAR_BEGINS } from '../../../support/backtest/playing.ts'
@@ -49,6 +50,40 @@ const SWEEP: SweepResult = {
 }
 
 describe('the HTML report of a backtest', () => {
+  test('begins with what was given, and what it became against holding', async () => {
+    const textOf = (page: string): string =>
+      (/<p class="headline">(.*?)<\/p>/s.exec(page)?.[1] ?? '').replace(/<[^>]+>/g, '')
+    const one = textOf(backtestHtml(await aResult(3), ASSETS))
+    expect(one).toMatch(
+      /^1,800 USDC became [\d,]+\.\d\d USDC \(.+ %\), .+ than holding\. Held as it was/,
+    )
+    const two = textOf(backtestHtml(await aResult(3, { weth: 10n ** 18n }), ASSETS))
+    expect(two).toMatch(/^1,800 USDC and 1 WETH, worth 4,\d{3}\.\d\d USDC, became /)
+  })
+
+  test('of a curve on another one says so, and draws the lower one wide', () => {
+    const [flat, low] = [
+      [5, 5, 5],
+      [1, 2, 3],
+    ]
+    const chart = (lines: readonly { name: string; points: readonly number[] }[]) =>
+      withCoinciding({
+        ...{ id: 'value', title: '', about: '', kind: 'lines', height: 'low', unit: '' },
+        lines: lines.map((line, look) => ({ ...line, look })),
+      }).lines.map(({ name, isWide }) => [name, isWide])
+    expect(
+      chart([
+        { name: 'a', points: flat },
+        { name: 'b', points: low },
+        { name: 'c', points: flat },
+      ]),
+    ).toEqual([
+      ['a', true],
+      ['b', false],
+      ['c (same as a)', false],
+    ])
+  })
+
   test('allows only its own script and style, and requests nothing', async () => {
     const page = backtestHtml(await aResult(3), ASSETS)
     const [, policy = ''] = /content-security-policy" content="([^"]+)"/.exec(page) ?? []

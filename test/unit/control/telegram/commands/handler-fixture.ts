@@ -25,6 +25,7 @@ type Options = {
   /** Replaces the daemon's own control. */
   readonly control?: Partial<HandlerInput['control']>
   readonly haltByFile?: (text: string) => string | undefined
+  readonly money?: Partial<HandlerInput['money']>
   readonly why?: (slot: string) => Promise<Why | undefined>
 }
 
@@ -77,6 +78,13 @@ export async function handlerRig(options: Options = {}) {
       gasTank: undefined,
       staleSinceMs: undefined,
     }),
+    money: {
+      daily: async () => 'today',
+      profit: async () => 'profit',
+      fills: async (count) => `${count} fills`,
+      balance: () => 'balance',
+      ...options.money,
+    },
     why: options.why ?? (async () => undefined),
     outbox: { put: (outgoing) => void replies.push(outgoing) },
     code() {

@@ -68,6 +68,10 @@ test('help lists the commands, and none that could widen signing', async () => {
     await rig.says(text)
     expect(rig.lastReply().match(/\/\w+/g)).toEqual([
       '/status',
+      '/daily',
+      '/balance',
+      '/profit',
+      '/fills',
       '/why',
       '/pause',
       '/halt',
@@ -246,7 +250,7 @@ test('a slot lookup runs beside other commands, one at a time', async () => {
   const rig = await handlerRig({ why: () => why })
   await rig.says('/why weekly-eth:1767603600')
   await rig.says('/why dip:1')
-  expect(rig.lastReply()).toBe('I am still looking up another slot.')
+  expect(rig.lastReply()).toBe('I am still looking up something else.')
   await rig.says('/halt')
   expect(rig.lastReply()).toMatch(/^Halted/)
   found()
@@ -271,4 +275,45 @@ test('a halt is marked as heard after it is done, and any other command before',
   await rig.says('/halt')
   await rig.says('/pause')
   expect(order).toEqual(['halt, 0 noted', 'pause, 2 noted'])
+})
+
+test('figures of the account come in the background, one question at a time, and within the limit of rate', async () => {
+  let tell: (text: string) => void = () => undefined
+  const rig = await handlerRig({
+    money: { daily: () => new Promise((resolve) => (tell = resolve)) },
+  })
+  await rig.says('/daily')
+  await rig.says('/profit')
+  expect(rig.lastReply()).toBe('I am still looking up something else.')
+  await rig.says('/halt')
+  expect(rig.lastReply()).toMatch(/^Halted/)
+  tell('12 fills today')
+  await expect.poll(rig.lastReply).toBe('12 fills today')
+  for (const [text, answer] of [
+    ['/profit', 'profit'],
+    ['/fills 7', '7 fills'],
+    ['/balance', 'balance'],
+  ] as const) {
+    await rig.says(text)
+    await expect.poll(rig.lastReply).toBe(answer)
+  }
+  expect(rig.replies).toHaveLength(6)
+  for (let sent = 0; sent < 30; sent += 1) await rig.says('/balance')
+  expect(rig.lastReply()).toMatch(/^Too many at once/)
+})
+
+test('a journal that cannot be read is reported, and the next question is answered', async () => {
+  const rig = await handlerRig({
+    money: { profit: () => Promise.reject(new Error('a file is gone')) },
+  })
+  await rig.says('/profit')
+  await expect.poll(rig.lastReply).toBe('I could not look it up: a file is gone')
+  await rig.says('/daily')
+  await expect.poll(rig.lastReply).toBe('today')
+})
+
+test('strangers get no figures', async () => {
+  const rig = await handlerRig({ chats: [ALICE] })
+  for (const text of ['/daily', '/balance', '/profit', '/fills']) await rig.says(text, BOB)
+  expect(rig.replies).toEqual([])
 })

@@ -4,6 +4,11 @@ import { readCommand } from '../../../../../src/control/telegram/commands/comman
 test.each([
   ['/status', { tag: 'status' }],
   ['/help', { tag: 'help' }],
+  ['/daily', { tag: 'daily' }],
+  ['/balance', { tag: 'balance' }],
+  ['/profit', { tag: 'profit' }],
+  ['/fills', { tag: 'fills', count: 5 }],
+  ['/fills 20', { tag: 'fills', count: 20 }],
   ['/start', { tag: 'help' }],
   ['/halt', { tag: 'halt' }],
   ['/pause', { tag: 'pause', strategy: undefined }],
@@ -61,3 +66,13 @@ test.each([
 ])('%j is an unknown command', (text) => {
   expect(readCommand(text).tag).toBe('unknown')
 })
+
+test.each(['/fills 0', '/fills 21', '/fills 5 5', '/fills many', '/fills -3'])(
+  '%s names the numbers that it takes',
+  (text) => {
+    expect(readCommand(text)).toMatchObject({
+      tag: 'unknown',
+      hint: expect.stringContaining('1 to 20'),
+    })
+  },
+)
