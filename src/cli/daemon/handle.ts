@@ -6,6 +6,7 @@ import {
   serveControl,
 } from '../../control/control-socket.ts'
 import { watchDirectory } from '../../control/file-watch.ts'
+import type { createWatch } from '../../control/probes.ts'
 import type { StatusSnapshot } from '../../control/telegram/commands/status-text.ts'
 import type { IntentId } from '../../domain/order/intent.ts'
 import type { DaemonControl } from '../../engine/daemon.ts'
@@ -22,6 +23,7 @@ export type HandlerInput = Omit<ReloadInput, 'load' | 'control' | 'nowMs'> & {
   readonly scrubber: Scrubber
   readonly io: Io
   readonly snapshot: () => Omit<StatusSnapshot, 'staleSinceMs'>
+  readonly watch: Pick<ReturnType<typeof createWatch>, 'probes'>
 }
 
 /** Handles an operator's requests to a running daemon: the control socket, changed files, SIGHUP, and remote commands. */
@@ -93,14 +95,15 @@ async function listenAfar(
 }
 
 async function listen(
-  { settings, log }: HandlerInput,
+  input: HandlerInput,
   control: DaemonControl,
   files: Reloader,
 ): Promise<{ close(): Promise<void> } | undefined> {
+  const { settings, log } = input
   const resultOf = (request: ControlRequest): unknown => {
     switch (request.command) {
       case 'status':
-        return { stale: files.stale() ?? null } satisfies DaemonStatus
+        return statusOf(input, files)
       case 'pause':
         return control.pause(request.strategy)
       case 'resume':
@@ -139,4 +142,13 @@ async function listen(
   }
 }
 
-export type DaemonStatus = { readonly stale: StaleFiles | null }
+function statusOf({ watch }: HandlerInput, files: Reloader): DaemonStatus {
+  const { ok, reasons } = watch.probes.ready()
+  return { stale: files.stale() ?? null, ready: { ok, reasons } }
+}
+
+export type DaemonStatus = {
+  readonly stale: StaleFiles | null
+  /** Why it is not ready, as the page says. Missing in answers of older daemons. */
+  readonly ready?: { readonly ok: boolean; readonly reasons: readonly string[] }
+}
