@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { Command } from '../../../parts/elements.tsx'
 import { count } from '../../../parts/wording/amounts.ts'
 import { plain } from '../../../parts/wording/outcomes.ts'
-import { Ago, Moment } from '../parts/values.tsx'
+import { Ago, Moment, Said } from '../parts/values.tsx'
 import { usePage } from './context.tsx'
 
 /** Conditions that stop the daemon, each with the command that helps. The page itself changes nothing. */
@@ -22,7 +22,7 @@ export function Banners() {
           }
         >
           <p>
-            <strong>{plain(halted.cause)}</strong>: {halted.detail}
+            <strong>{plain(halted.cause)}</strong>: <Said text={halted.detail} />
           </p>
           <p>
             Nothing new is signed; signed orders are followed to their end. Once you know why:{' '}
@@ -34,7 +34,9 @@ export function Banners() {
         <Banner tone="warn" title="Not ready">
           <ul>
             {ready.reasons.map((reason) => (
-              <li key={reason}>{reason}</li>
+              <li key={reason}>
+                <Said text={reason} />
+              </li>
             ))}
           </ul>
           <p>
@@ -49,7 +51,10 @@ export function Banners() {
             stale.files === 1 ? 'A file was refused' : `${count(stale.files)} files were refused`
           }
         >
-          <p class="detail">{stale.detail}</p>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and the keyboard has to reach that. */}
+          <pre class="detail" tabIndex={0}>
+            {stale.detail}
+          </pre>
           <p>
             The strategies run as before. <Command>tranched validate</Command> lists every mistake;
             then <Command>tranched reload</Command>

@@ -4,7 +4,7 @@ import { capitalised } from '../../../parts/wording/outcomes.ts'
 import { modeText, statusOf } from '../parts/labels.ts'
 import { Icon } from '../parts/values.tsx'
 import { useNow, usePage } from './context.tsx'
-import { VIEWS, type View, viewHash } from './route.ts'
+import { NAVIGATION, type View, viewHash } from './route.ts'
 
 export function Header({ view }: { view: View }) {
   const { store } = usePage()
@@ -30,6 +30,7 @@ export function Header({ view }: { view: View }) {
           <Pill tone={status.tone}>{status.text}</Pill>
         </p>
         <WallClock />
+        <ZoneSwitch />
         <ThemeSwitch />
       </div>
     </header>
@@ -42,8 +43,27 @@ function WallClock() {
   const now = useNow()
   return (
     <p class="wall-clock muted" aria-hidden="true">
-      {now === undefined ? '--:--:--' : `${calendar.time(now)} ${calendar.zone(now)}`}
+      {now === undefined ? '--:--:--' : calendar.time(now)}
     </p>
+  )
+}
+
+function ZoneSwitch() {
+  const { calendar, chooseZone, store } = usePage()
+  const zone = calendar.zone(store.daemonNow())
+  const [next, name] =
+    calendar.timeZone === 'UTC' ? (['local', 'local time'] as const) : (['UTC', 'UTC'] as const)
+  const text = `Times in ${zone}. Change to ${name}.`
+  return (
+    <button
+      type="button"
+      class="icon-button zone"
+      aria-label={text}
+      title={text}
+      onClick={() => chooseZone(next)}
+    >
+      {zone}
+    </button>
   )
 }
 
@@ -57,8 +77,12 @@ function Views({ view }: { view: View }) {
   }
   return (
     <nav class="views" aria-label="Views">
-      {VIEWS.map((one) => (
-        <a key={one} href={viewHash(one)} aria-current={one === view ? 'page' : undefined}>
+      {NAVIGATION.map((one) => (
+        <a
+          key={one}
+          href={viewHash(one)}
+          aria-current={one === (view === 'unfilled' ? 'fills' : view) ? 'page' : undefined}
+        >
           <Icon name={one} />
           <span class="text">{capitalised(one)}</span>
           {numbers[one] !== undefined && <span class="number">{count(numbers[one])}</span>}
