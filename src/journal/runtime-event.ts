@@ -204,7 +204,15 @@ type RuntimeEvents = {
     readonly holdings: readonly Holding[]
   }
   /** Costs and profits of the account's orders, by average cost. */
-  profit: AccountStatus
+  profit: AccountStatus & {
+    /** The last UTC days with trades, oldest first. `againstFeed`: undefined without a price. */
+    readonly days: readonly {
+      readonly day: string
+      readonly fills: number
+      readonly realised: bigint
+      readonly againstFeed: bigint | undefined
+    }[]
+  }
   /** Maximum amount of a token for the next slots of all strategies of a wallet; undefined if none needs it. */
   'wallet-needed': {
     readonly wallet: string

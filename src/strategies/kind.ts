@@ -134,6 +134,8 @@ export interface PriceTrigger<S> {
   watch(strategy: S): { readonly pair: Pair; readonly base: Token; readonly quote: Token }
   /** Every level, and whether it fires at a price. */
   levels(strategy: S, price: Ratio, view: TriggerView): readonly Level[]
+  /** Whether every level has fired for good. */
+  isSpent(strategy: S, memory: StrategyMemory): boolean
   /** True if it may trade at its first slot without an approval. */
   mayFireAtOnce(strategy: S): boolean
   /** Prices strictly between which slots are decided as now; undefined if this price alone does not decide that. */

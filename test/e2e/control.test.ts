@@ -74,7 +74,11 @@ test('a changed file takes effect; a broken one is refused with its position whi
   expect(refused.code).toBe(1)
   expect(await pausedMetric(daemon, 'tranched_strategies_stale')).toBe(1)
   const status = JSON.parse((await command(rehearsal, ['status'])).stdout)
-  expect(status).toMatchObject({ answers: true, staleFiles: { files: 1 } })
+  expect(status).toMatchObject({
+    answers: true,
+    ready: { ok: true, reasons: [] },
+    staleFiles: { files: 1 },
+  })
   writeFileSync(file, text.replace('"25"', '"26"'))
   const config = readFileSync(rehearsal.config, 'utf8')
   writeFileSync(rehearsal.config, config.replace(/slippageBps: 50/, 'slippageBps: 60'))

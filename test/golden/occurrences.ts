@@ -130,6 +130,7 @@ const EXAMPLES: Examples = {
       realised: 5_000_000n,
       unrealised: 100_000_000n,
       proceedsOfUnknownCost: 0n,
+      days: [],
     },
   ],
   'wallet-needed': [{ wallet: 'trader', token: 'USDC', amount: 75_000_000n, decimals: 6 }],

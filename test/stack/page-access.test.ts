@@ -15,7 +15,7 @@ import { EMPTY, HOSTILE, NORMAL, PageRig } from '../support/page/page-rig.ts'
 import { PageServer } from '../support/page/page-server.ts'
 import { findBinary } from './binary.ts'
 
-const VIEWS = ['overview', 'strategies', 'orders', 'fills', 'holdings', 'limits']
+const VIEWS = ['overview', 'strategies', 'orders', 'fills', 'unfilled', 'holdings', 'limits']
 const PANELS = ['strategy=balance-aero', 'why=weekly-eth:1795438800']
 
 let browser: Browser

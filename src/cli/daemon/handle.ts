@@ -6,6 +6,7 @@ import {
   serveControl,
 } from '../../control/control-socket.ts'
 import { watchDirectory } from '../../control/file-watch.ts'
+import type { createWatch } from '../../control/probes.ts'
 import type { MoneyInput } from '../../control/telegram/commands/money-answers.ts'
 import type { StatusSnapshot } from '../../control/telegram/commands/status-text.ts'
 import type { IntentId } from '../../domain/order/intent.ts'
@@ -30,6 +31,7 @@ export type HandlerInput = Omit<ReloadInput, 'load' | 'control' | 'nowMs'> & {
   readonly journal: MoneyInput['journal']
   readonly status: MoneyInput['status']
   readonly timezone: string
+  readonly watch: Pick<ReturnType<typeof createWatch>, 'probes'>
 }
 
 /** Handles an operator's requests to a running daemon: the control socket, changed files, SIGHUP, and remote commands. */
@@ -131,14 +133,15 @@ async function fillsModules() {
 }
 
 async function listen(
-  { settings, log }: HandlerInput,
+  input: HandlerInput,
   control: DaemonControl,
   files: Reloader,
 ): Promise<{ close(): Promise<void> } | undefined> {
+  const { settings, log } = input
   const resultOf = (request: ControlRequest): unknown => {
     switch (request.command) {
       case 'status':
-        return { stale: files.stale() ?? null } satisfies DaemonStatus
+        return statusOf(input, files)
       case 'pause':
         return control.pause(request.strategy)
       case 'resume':
@@ -182,4 +185,13 @@ async function listen(
   }
 }
 
-export type DaemonStatus = { readonly stale: StaleFiles | null }
+function statusOf({ watch }: HandlerInput, files: Reloader): DaemonStatus {
+  const { ok, reasons } = watch.probes.ready()
+  return { stale: files.stale() ?? null, ready: { ok, reasons } }
+}
+
+export type DaemonStatus = {
+  readonly stale: StaleFiles | null
+  /** Why it is not ready, as the page says. Missing in answers of older daemons. */
+  readonly ready?: { readonly ok: boolean; readonly reasons: readonly string[] }
+}

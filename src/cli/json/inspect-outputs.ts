@@ -128,6 +128,10 @@ export const status = done({
     startedAt: s.time('time at which it took the state directory'),
   }),
   answers: s.nullable('whether the daemon answers; null if none runs', s.flag()),
+  ready: s.nullable('whether it is ready, as `/readyz` says; null without its answer', {
+    ok: s.flag('whether services and nodes answer, and accounts are known'),
+    reasons: s.list('what is down or unknown, for people', s.text()),
+  }),
   staleFiles: s.nullable('changed files that the daemon refused; null if there are none', {
     files: s.count('number of files'),
     refusedAt: s.time('time of the refusal; older versions apply since'),

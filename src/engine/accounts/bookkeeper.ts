@@ -56,6 +56,24 @@ export class Bookkeeper {
       const price = this.#prices.get(address)
       return price && mulDivDown(amount, price.num, price.den)
     }
-    observe({ type: 'profit', ...accountStatusOf(this.#running.positions, valueToken, worthOf) })
+    const days = [...this.#running.days].map(([day, { fills, realised, againstFeed }]) => {
+      return { day, fills, realised, againstFeed: sumOf(againstFeed, worthOf) }
+    })
+    const account = accountStatusOf(this.#running.positions, valueToken, worthOf)
+    observe({ type: 'profit', ...account, days })
   }
+}
+
+/** Undefined if one of the tokens has no price now. */
+function sumOf(
+  amounts: ReadonlyMap<Token, bigint>,
+  worthOf: (token: Token, amount: bigint) => bigint | undefined,
+): bigint | undefined {
+  let sum = 0n
+  for (const [token, amount] of amounts) {
+    const worth = worthOf(token, amount < 0n ? -amount : amount)
+    if (worth === undefined) return undefined
+    sum += amount < 0n ? -worth : worth
+  }
+  return sum
 }

@@ -49,6 +49,8 @@ export type Output<Event, Context> = {
   ) => { readonly event: Notice['event']; readonly what: string } | undefined
   /** Timeline heading. */
   readonly title: (event: Event, context: Context, atMs: number) => string
+  /** The heading if records that the context needs are missing. Default: the event's type in words. */
+  readonly bareTitle?: (event: Event) => string
   /** Messages below the heading. */
   readonly messages?: (event: Event, timeline: TimelineContext) => readonly string[]
 }

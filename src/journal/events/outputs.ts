@@ -97,8 +97,9 @@ export function briefNoticeOf(event: JournalEvent): Notice | undefined {
 
 /** A short heading for an event; the record has the rest. */
 export function titleOf({ event, context, record }: ReadRecord): string {
-  if (context === undefined) return event.type
-  return outputOf(event).title(event, context, record.atMs)
+  const { title, bareTitle } = outputOf(event)
+  if (context !== undefined) return title(event, context, record.atMs)
+  return bareTitle?.(event) ?? event.type.replaceAll('-', ' ')
 }
 
 /** Messages about an event in a slot's timeline. */

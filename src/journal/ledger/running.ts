@@ -1,10 +1,30 @@
 import type { Token } from '../../domain/money/token.ts'
 import type { IntentId } from '../../domain/order/intent.ts'
+import { formatDay } from '../../domain/schedule/civil-date.ts'
 import { postingOf, type Recorded } from '../events/registry.ts'
 import type { Trade } from './entry.ts'
 import { Positions } from './positions.ts'
 
 type Pending = { readonly trade: Trade; isFinal: boolean }
+
+/** Trades of one day. */
+export type DayFigures = {
+  readonly fills: number
+  /** Base units of the value token, by average cost, as `report --by day`. */
+  readonly realised: bigint
+  /** Gain or loss against the feeds at signing, fees included: by token sold, in its base units. */
+  readonly againstFeed: ReadonlyMap<Token, bigint>
+}
+
+/** Days kept. */
+const DAYS_MAX = 90
+/** Parts of one: hundredths of basis points. */
+const BPS_PARTS = 1_000_000n
+
+/** UTC days as `2026-11-26`, oldest first. */
+type Days = Map<string, DayFigures>
+
+type Now = { readonly positions: Positions; readonly days: Days }
 
 /**
  * Positions by average cost, updated record by record. Keeps one figure per token, and the trades that a reorganisation may
@@ -12,8 +32,9 @@ type Pending = { readonly trade: Trade; isFinal: boolean }
  */
 export class RunningPositions {
   readonly #settled: Positions
+  readonly #settledDays: Days = new Map()
   readonly #pending: Pending[] = []
-  #now: Positions | undefined
+  #now: Now | undefined
 
   constructor(valueToken: Token) {
     this.#settled = new Positions('average', valueToken)
@@ -37,9 +58,19 @@ export class RunningPositions {
   }
 
   get positions(): Positions {
+    return this.#current().positions
+  }
+
+  /** The last days with trades. */
+  get days(): ReadonlyMap<string, DayFigures> {
+    return this.#current().days
+  }
+
+  #current(): Now {
     if (this.#now === undefined) {
-      this.#now = this.#settled.copy()
-      for (const { trade } of this.#pending) this.#now.take(trade)
+      const [positions, days] = [this.#settled.copy(), new Map(this.#settledDays)]
+      for (const { trade } of this.#pending) addToDay(days, trade, positions.take(trade))
+      this.#now = { positions, days }
     }
     return this.#now
   }
@@ -68,9 +99,22 @@ export class RunningPositions {
     let done = 0
     for (const { trade, isFinal } of this.#pending) {
       if (!isFinal) break
-      this.#settled.take(trade)
+      addToDay(this.#settledDays, trade, this.#settled.take(trade))
       done += 1
     }
     this.#pending.splice(0, done)
   }
+}
+
+function addToDay(days: Days, { atMs, sell, paid, vsFeedBps }: Trade, realised: bigint): void {
+  const day = formatDay(Math.floor(atMs / 1000))
+  const known = days.get(day) ?? { fills: 0, realised: 0n, againstFeed: new Map() }
+  const gained = (paid * BigInt(Math.round((vsFeedBps ?? 0) * 100))) / BPS_PARTS
+  days.set(day, {
+    fills: known.fills + 1,
+    realised: known.realised + realised,
+    againstFeed: new Map(known.againstFeed).set(sell, (known.againstFeed.get(sell) ?? 0n) + gained),
+  })
+  const [oldest] = days.keys()
+  if (days.size > DAYS_MAX && oldest !== undefined) days.delete(oldest)
 }

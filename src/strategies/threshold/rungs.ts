@@ -78,6 +78,12 @@ export function watchRungs(
   })
 }
 
+/** Whether every rung has fired for good. */
+export function isSpent(strategy: ThresholdStrategy, memory: StrategyMemory): boolean {
+  const hasFired = (rung: Rung): boolean => memory[`fired ${keyOf(strategy, rung)}`] !== undefined
+  return strategy.once && strategy.rungs.every(hasFired)
+}
+
 /** Memory of the current rungs; rungs removed from the file are forgotten. */
 export function memoryOf(watched: readonly Watched[]): StrategyMemory {
   return Object.assign({}, ...watched.map(({ memory }) => memory))

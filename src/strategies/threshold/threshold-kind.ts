@@ -29,6 +29,7 @@ import {
 import { none, type StrategyKind } from '../kind.ts'
 import {
   directionOf,
+  isSpent,
   memoryFired,
   memoryOf,
   type ThresholdStrategy,
@@ -86,6 +87,7 @@ export const threshold: StrategyKind<ThresholdStrategy> = {
         level: 'level' in trigger ? trigger.level : undefined,
         fires: state === 'triggered',
       })),
+    isSpent,
     mayFireAtOnce: ({ fireAtOnce }) => fireAtOnce,
     /** Prices between which no rung changes its state. */
     quietBand(strategy, price, view) {

@@ -18,7 +18,7 @@ type SlotEnd = {
 export type StrategyRow = {
   readonly name: string
   readonly kind: string
-  readonly state: 'active' | 'paused' | 'disabled' | 'removed'
+  readonly state: 'active' | 'finished' | 'paused' | 'disabled' | 'removed'
   readonly does: string
   readonly schedule: string
   readonly nextSlotSeconds: number | null
@@ -81,6 +81,26 @@ export type FillRow = {
   readonly undone: boolean
 }
 
+/** A slot, or a run of missed slots, that ended without a fill. */
+export type UnfilledRow = {
+  readonly strategy: string
+  /** The last slot of a run. */
+  readonly slotSeconds: number
+  readonly atMs: number
+  readonly outcome: string
+  readonly reason: string | null
+  readonly detail: string | null
+  /** Above 1 for a run; null if it is too long to count. */
+  readonly count: number | null
+}
+
+export type UnfilledPage = {
+  /** Newest first; a bounded search may find fewer, or none. */
+  readonly slots: readonly UnfilledRow[]
+  /** The `before` of the next older page; null if there are none. */
+  readonly next: string | null
+}
+
 export type FillsPage = {
   /** Newest first. A search that reaches its bound finds fewer fills, or none; `next` continues it. */
   readonly fills: readonly FillRow[]
@@ -111,6 +131,15 @@ export type ProfitRow = {
     readonly amount: string
     readonly cost: string
     readonly value: string | null
+  }[]
+  /** The last 90 UTC days with trades, oldest first. */
+  readonly days: readonly {
+    /** `2026-11-26`. */
+    readonly day: string
+    readonly fills: number
+    readonly realised: string
+    /** Gain or loss of the trades against the feeds at signing, fees included; null if unknown. */
+    readonly againstFeed: string | null
   }[]
 }
 
@@ -151,8 +180,15 @@ export type Overview = {
   readonly limits: readonly LimitRow[]
   /** Overdue orders first, then the oldest: at most 100. `counts.unresolved` counts all. */
   readonly orders: readonly OrderRow[]
+  /** What this UTC day's trades gained or lost against the feeds, up to the last reading of the wallet; null if unknown. */
+  readonly tradedToday: string | null
+  /** `limits.maxDeviationBps`: a fill that is worse against the feed is marked. */
+  readonly maxDeviationBps: number
   readonly counts: Readonly<
-    Record<'strategies' | 'active' | 'paused' | 'fills' | 'unresolved' | 'overdue', number>
+    Record<
+      'strategies' | 'active' | 'finished' | 'paused' | 'fills' | 'unresolved' | 'overdue',
+      number
+    >
   >
 }
 
@@ -198,6 +234,7 @@ export type Change = {
  * - `/api/overview`: Overview
  * - `/api/strategies`: StrategyRow[], all of them
  * - `/api/fills?limit=100&before=CURSOR&strategy=NAME`: FillsPage
+ * - `/api/unfilled?limit=100&before=CURSOR&strategy=NAME&skipped=yes`: UnfilledPage; skips only if asked for
  * - `/api/holdings?range=day`: HoldingsSeries
  * - `/api/why?slot=STRATEGY:SECONDS`: Why, or 404 with `{ "error": "..." }`
  * - `/events?since=REVISION`: server-sent events, `change` with a Change; a comment every 15 s without changes. The first
@@ -213,6 +250,7 @@ export type PageRoute =
   | '/api/overview'
   | '/api/strategies'
   | '/api/fills'
+  | '/api/unfilled'
   | '/api/holdings'
   | '/api/why'
   | '/api/control'

@@ -28,8 +28,18 @@ export function emptyOverview(nowMs: number): Overview {
     profit: null,
     gasTank: null,
     limits: [],
+    tradedToday: null,
+    maxDeviationBps: 30,
     orders: [],
-    counts: { strategies: 0, active: 0, paused: 0, fills: 0, unresolved: 0, overdue: 0 },
+    counts: {
+      strategies: 0,
+      active: 0,
+      finished: 0,
+      paused: 0,
+      fills: 0,
+      unresolved: 0,
+      overdue: 0,
+    },
   }
 }
 
@@ -62,6 +72,7 @@ export function fullOverview(
     ],
     valueToken: 'USDC',
     totalValue: '12048.331905',
+    tradedToday: '-3.204118',
     holdings: [
       { token: 'USDC', amount: '5651.201188', value: '5651.201188', priceAgeSeconds: 0 },
       { token: 'WETH', amount: '2.052113890421990172', value: '6179.672103', priceAgeSeconds: 41 },
@@ -78,6 +89,11 @@ export function fullOverview(
         { token: 'WETH', amount: '2.002113890421990172', cost: '5870.25', value: '6029.12' },
         { token: 'AERO', amount: '125.5', cost: '150.25', value: null },
       ],
+      days: [
+        { day: '2026-11-20', fills: 1_204, realised: '1843.2', againstFeed: '-38.12' },
+        { day: '2026-11-22', fills: 31, realised: '-20.5', againstFeed: null },
+        { day: '2026-11-23', fills: 12, realised: '8.181996', againstFeed: '-0.9' },
+      ],
     },
     gasTank: {
       account: OPERATOR,
@@ -93,6 +109,7 @@ export function fullOverview(
     counts: {
       strategies: strategies.length,
       active: inState('active'),
+      finished: inState('finished'),
       paused: inState('paused'),
       fills: options.fills,
       unresolved: orders.length,

@@ -7,6 +7,8 @@ import type {
   HoldingsSeries,
   Overview,
   StrategyRow,
+  UnfilledPage,
+  UnfilledRow,
   Why,
 } from '../../../src/ui/page/model.ts'
 import { fillRow, fillRows, holdingsSeries } from './page-fills.ts'
@@ -79,6 +81,15 @@ export class PageRig {
     const fills = of.slice(from, from + limit)
     const last = fills.at(-1)
     return { fills, next: last === undefined || from + limit >= of.length ? null : last.intentId }
+  }
+
+  unfilled(): UnfilledPage {
+    const slots = this.#strategies.flatMap(({ name, lastSlot }): UnfilledRow[] => {
+      if (lastSlot === null || lastSlot.outcome === 'filled') return []
+      const atMs = lastSlot.slotSeconds * 1_000 + 90
+      return [{ strategy: name, ...lastSlot, atMs, count: lastSlot.outcome === 'missed' ? 12 : 1 }]
+    })
+    return { slots, next: null }
   }
 
   holdings(range: HoldingsRange): HoldingsSeries {

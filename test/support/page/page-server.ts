@@ -95,6 +95,8 @@ export class PageServer {
           before: query.get('before'),
           strategy: query.get('strategy'),
         })
+      case '/api/unfilled':
+        return this.rig.unfilled()
       case '/api/holdings':
         return this.rig.holdings(query.get('range') as HoldingsRange)
       case '/api/why':

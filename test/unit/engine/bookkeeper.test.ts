@@ -16,16 +16,28 @@ const ETH = 10n ** 18n
 
 type Side = { readonly token: Token; readonly amount: bigint }
 
-function swapped(slot: number, sold: Side, bought: Side, isFinal = false): Happened {
+type Dated = { isFinal: boolean; vsFeedBps?: number; atMs?: number }
+
+function swapped(
+  slot: number,
+  sold: Side,
+  bought: Side,
+  { isFinal, vsFeedBps, atMs = 0 }: Dated = { isFinal: false },
+): Happened {
   return filled({
-    ...{ strategy: 'dca', slotSeconds: slot, txHash: bytes32(slot), vsFeedBps: undefined },
+    ...{ strategy: 'dca', slotSeconds: slot, txHash: bytes32(slot), vsFeedBps, atMs },
     ...{ sell: sold.token, buy: bought.token, paid: sold.amount, received: bought.amount },
     ...{ durationMs: 1_000, isFinal },
   })
 }
 
 const buy = (slot: number, usdc: bigint, eth: bigint, isFinal = false): Happened =>
-  swapped(slot, { token: USDC, amount: usdc * 1_000_000n }, { token: WETH, amount: eth }, isFinal)
+  swapped(
+    slot,
+    { token: USDC, amount: usdc * 1_000_000n },
+    { token: WETH, amount: eth },
+    { isFinal },
+  )
 const sale = (slot: number, eth: bigint, usdc: bigint): Happened =>
   swapped(slot, { token: WETH, amount: eth }, { token: USDC, amount: usdc * 1_000_000n })
 
@@ -53,7 +65,7 @@ function portfolio(price: bigint | undefined): RuntimeEvent {
 }
 
 function aBookkeeper() {
-  const published: AccountStatus[] = []
+  const published: Extract<RuntimeEvent, { type: 'profit' }>[] = []
   const keeper = new Bookkeeper({
     valueToken: USDC,
     observe: (event) => {
@@ -117,4 +129,28 @@ test('a fill that is final at once cannot be removed', async () => {
   await keeper.readBack(journalOf(buy(1, 2_000n, ETH, true)), 1)
   keeper.recorded(onRecord(reorganised(1)))
   expect(figures(published.at(-1) as AccountStatus)[0]).toBe(2_000)
+})
+
+test('each UTC day has its realised profit and its gain against the feeds, until a fill is undone', async () => {
+  const DAY_MS = 86_400_000
+  const { keeper, published } = aBookkeeper()
+  await keeper.readBack(journalOf(), 0)
+  keeper.saw(portfolio(3_000n))
+  const usdc = (whole: bigint): Side => ({ token: USDC, amount: whole * 1_000_000n })
+  const weth = (amount: bigint): Side => ({ token: WETH, amount })
+  const trade = { isFinal: false, vsFeedBps: -5, atMs: 1_000 }
+  keeper.recorded(onRecord(swapped(1, usdc(2_000n), weth(ETH), trade)))
+  const next = { ...trade, vsFeedBps: 10, atMs: DAY_MS + 1_000 }
+  keeper.recorded(onRecord(swapped(2, weth(ETH / 2n), usdc(1_500n), next)))
+  const days = () =>
+    published.at(-1)?.days.map(({ day, fills, ...sums }) => {
+      return [day, fills, Number(sums.realised) / 1e6, Number(sums.againstFeed) / 1e6]
+    })
+  // 5 bps of 2,000 USDC, and 10 bps of half an ether at 3,000 USDC.
+  expect(days()).toEqual([
+    ['1970-01-01', 1, 0, -1],
+    ['1970-01-02', 1, 500, 1.5],
+  ])
+  keeper.recorded(onRecord(reorganised(2)))
+  expect(days()).toEqual([['1970-01-01', 1, 0, -1]])
 })

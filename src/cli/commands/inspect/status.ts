@@ -84,8 +84,7 @@ function linesOf(
     lines.push(
       `CODE CHANGED ${ago(at)} ago, ${name}: ${detail}; \`tranched approve ${name}\` accepts it`,
     )
-  if (report.answers === false)
-    lines.push('the daemon does not answer: it is starting, stopping or hung')
+  lines.push(...notReadyLines(report))
   const { staleFiles } = report
   if (staleFiles !== null)
     lines.push(
@@ -105,6 +104,12 @@ function linesOf(
   const rows = tableLines(table, strategies, columns)
   const notes = strategies.flatMap((each) => noteLines(each, ago))
   return [...lines, ...(rows.length === 0 ? [] : ['', ...rows]), ...notes]
+}
+
+/** The services and nodes that are down, as the page shows them. */
+function notReadyLines({ answers, ready }: StatusReport): readonly string[] {
+  if (answers === false) return ['the daemon does not answer: it is starting, stopping or hung']
+  return (ready?.reasons ?? []).map((reason) => `NOT READY: ${reason}`)
 }
 
 function lastText({ lastSlot }: StrategyReport, ago: (at: string) => string): string {
@@ -191,6 +196,7 @@ function reportOf(input: StatusInput): StatusReport {
     stateDir,
     running: holder ? { pid: holder.pid, startedAt: isoOf(holder.startedAtMs) } : null,
     answers: daemon === undefined ? null : daemon !== 'silent',
+    ready: (typeof daemon === 'object' && daemon.ready) || null,
     staleFiles: stale
       ? { files: stale.files, refusedAt: isoOf(stale.sinceMs), detail: stale.detail }
       : null,

@@ -1,4 +1,4 @@
-import { amountText, briefText, priceText } from '../../../domain/money/amount-text.ts'
+import { briefText, priceText } from '../../../domain/money/amount-text.ts'
 import type { IntentId } from '../../../domain/order/intent.ts'
 import { reasonText } from '../../../domain/order/reason.ts'
 import { formatInstant } from '../../../domain/schedule/civil-date.ts'
@@ -20,8 +20,8 @@ export const AUTHORIZATION_OUTPUTS = {
     messages({ permit }, { tokens }) {
       const { amount, minAmountOut, token, tokenOut, feed, fee } = permit
       const [sell, buy] = [tokens.get(token), tokens.get(tokenOut)]
-      const taken = sell === undefined ? 'the decided amount' : amountText(amount, sell)
-      const least = buy === undefined ? 'the requested amount' : amountText(minAmountOut, buy)
+      const taken = sell === undefined ? 'the decided amount' : briefText(amount, sell)
+      const least = buy === undefined ? 'the requested amount' : briefText(minAmountOut, buy)
       const price = feed && sell && buy && priceText(feed, { sell, buy })
       return [
         `Checked: it sells at most ${taken} for at least ${least}, to ${permit.recipient}, with spender ${permit.spender}.`,

@@ -1,4 +1,4 @@
-import { amountText, briefText, feedText, priceText } from '../../../domain/money/amount-text.ts'
+import { briefText, feedText, priceText } from '../../../domain/money/amount-text.ts'
 import { ETHER } from '../../../domain/money/token.ts'
 import { formatAmount } from '../../../domain/money/units.ts'
 import type { Intent } from '../../../domain/order/intent.ts'
@@ -13,7 +13,7 @@ import { conflictTopic, lackOfFunds, notification } from '../../wording/notice.t
 import { sentence, transactionLink, whyCommand } from '../../wording/text.ts'
 import { line, type Output, type Outputs } from '../output.ts'
 import { strategyIn } from '../registry.ts'
-import type { CallProven, FillContext, FillProven, PaperFilled } from './fills.ts'
+import type { CallProven, FillContext, FillProven, FillsFinal, PaperFilled } from './fills.ts'
 
 /** Output shared by all executed orders. */
 const EXECUTED: Pick<
@@ -63,7 +63,7 @@ export const FILL_OUTPUTS = {
     },
     title(_, { entry }) {
       const { paid, sell, received, buy } = entry
-      const traded = `${amountText(paid, sell)} for ${amountText(received, buy)}`
+      const traded = `${briefText(paid, sell)} for ${briefText(received, buy)}`
       return `filled: ${traded}${againstFeed(entry)}`
     },
     messages({ intentId, fill }, { tokens, permits }) {
@@ -159,7 +159,8 @@ export const FILL_OUTPUTS = {
     line: ({ blockNumber }, { intentIds }) =>
       line(`final: ${intentIds.join(', ')}`, { intents: intentIds, blockNumber }),
     notify: null,
-    title: ({ blockNumber }) => `final by block ${blockNumber}`,
+    title: finalTitle,
+    bareTitle: finalTitle,
   },
 
   /** An error: the reported fill may not have happened. */
@@ -183,6 +184,10 @@ export const FILL_OUTPUTS = {
     title: ({ blockNumber }) => `a reorganisation at block ${blockNumber} removed the fill`,
   },
 } satisfies Partial<Outputs>
+
+function finalTitle({ blockNumber }: FillsFinal): string {
+  return `final by block ${blockNumber}`
+}
 
 function measureFill(
   metrics: Metrics,

@@ -180,7 +180,7 @@ export const paperFilled = defineEvent<PaperFilled, PaperContext>({
 })
 
 /** The blocks that proved these orders are final: no reorganisation can remove them. */
-type FillsFinal = {
+export type FillsFinal = {
   readonly type: 'fills-final'
   /** Client order ids. */
   readonly orders: readonly string[]

@@ -1,4 +1,4 @@
-import { amountText } from '../../../domain/money/amount-text.ts'
+import { amountText, briefText } from '../../../domain/money/amount-text.ts'
 import { verdictIn, verdictText } from '../../../domain/order/manual-resolution.ts'
 import { reasonText } from '../../../domain/order/reason.ts'
 import { projectionOf } from '../../../venues/projections.ts'
@@ -46,7 +46,7 @@ export const OUTCOME_OUTPUTS = {
     // The slot closes with the order, and its event sends the notification.
     notify: null,
     title: (event, { booked, token }) =>
-      `an operator says that ${verdictText(event)}: ${amountText(booked, token)} recorded`,
+      `an operator says that ${verdictText(event)}: ${briefText(booked, token)} recorded`,
     messages: ({ evidence }) => [`At that moment: ${evidence}`],
   },
 

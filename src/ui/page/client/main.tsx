@@ -1,5 +1,4 @@
 import { render } from 'preact'
-import { calendarOf } from '../../parts/wording/times.ts'
 import type { Change } from '../model.ts'
 import { daemon } from './data/daemon-requests.ts'
 import { openLink } from './data/link.ts'
@@ -53,8 +52,7 @@ addEventListener('online', () => link.check())
 
 function mount(): void {
   const root = document.querySelector('#root')
-  if (root !== null)
-    render(<App page={{ store, calendar: calendarOf(), reconnect: link.check }} />, root)
+  if (root !== null) render(<App store={store} reconnect={link.check} />, root)
 }
 if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', mount)
 else mount()

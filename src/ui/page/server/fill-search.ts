@@ -25,9 +25,9 @@ const OPENS_BYTES = 320
 const OPENS_STRATEGY = /"strategy":"([a-z0-9-]{1,63})"/
 const OPENS_SLOT = /"slotSeconds":(\d{1,12})/
 /** Journal files searched per request: fills of one strategy may lie far apart. */
-const FILES_MAX = 24
+export const FILES_MAX = 24
 /** Below the timeout of clients. */
-const SEARCH_MS_MAX = 2_000
+export const SEARCH_MS_MAX = 2_000
 /** Further files searched for slot openings once enough fills are found. */
 const OPENINGS_FILES_MAX = 4
 

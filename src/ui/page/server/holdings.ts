@@ -16,11 +16,25 @@ type HoldingsCurveOptions = Omit<HoldingsFileOptions, 'file'> & {
   readonly value: () => Valued
 }
 
-/** Records holdings every ten minutes, starting with the first read of the wallet. */
+/** In the first hour, readings of the wallet this far apart are kept, in memory alone. */
+const FIRST_SECONDS = 3_600
+const FIRST_EVERY_SECONDS = 5
+
+/** Records holdings every ten minutes, starting with the first read of the wallet, and each reading of the first hour. */
 export function createHoldingsCurve({ stateDir, value, ...options }: HoldingsCurveOptions) {
   const file = openHoldingsFile({ ...options, file: join(stateDir, HOLDINGS_FILE) })
   const now = (): number => Math.floor(options.nowMs() / 1000)
   let nextSeconds: number | undefined
+  let startSeconds: number | undefined
+  const first: HoldingsSample[] = []
+
+  function noteFirstHour(): void {
+    const nowSeconds = now()
+    startSeconds ??= nowSeconds
+    const since = nowSeconds - (first.at(-1)?.at ?? startSeconds)
+    if (nowSeconds - startSeconds > FIRST_SECONDS || since < FIRST_EVERY_SECONDS) return
+    first.push(sampleNow(value(), nowSeconds))
+  }
 
   function noteWhenDue(): void {
     const nowSeconds = now()
@@ -35,12 +49,15 @@ export function createHoldingsCurve({ stateDir, value, ...options }: HoldingsCur
 
   return {
     observe({ type }: RuntimeEvent): void {
-      if (type === 'portfolio') nextSeconds ??= now()
+      if (type === 'portfolio') {
+        nextSeconds ??= now()
+        noteFirstHour()
+      }
       // Emitted at each turn of the loop, even if no node answers; then the sample shows that nothing was read.
       if (type === 'open-orders') noteWhenDue()
     },
     async series(range: HoldingsRange): Promise<HoldingsSeries> {
-      return seriesOf(await file.samples(), range, now())
+      return seriesOf(await file.samples(), range, now(), first)
     },
   }
 }
@@ -254,17 +271,21 @@ function firstOfEach(
   })
 }
 
-/** A value in a token other than the newest sample's is null. */
+/** A value in a token other than the newest sample's is null. `first`: detail, shown in the day's range alone. */
 export function seriesOf(
   samples: readonly HoldingsSample[],
   range: HoldingsRange,
   nowSeconds: number,
+  first: readonly HoldingsSample[] = [],
 ): HoldingsSeries {
   const { spanSeconds, stepSeconds } = RANGES[range]
   const [after, until] = [nowSeconds - spanSeconds, nowSeconds + AHEAD_SECONDS_MAX]
-  const shown = firstOfEach(samples, (at) =>
+  const coarse = firstOfEach(samples, (at) =>
     at > after && at <= until ? Math.floor(at / stepSeconds) : undefined,
   )
+  const detail = range === 'day' ? first.filter(({ at }) => at > after && at <= until) : []
+  const known = new Map([...coarse, ...detail].map((sample) => [sample.at, sample]))
+  const shown = [...known.values()].sort((a, b) => a.at - b.at)
   const valueToken = samples.at(-1)?.valueToken ?? null
   const tokens = [...new Set(shown.flatMap(({ held }) => Object.keys(held)))].slice(0, TOKENS_MAX)
   return {

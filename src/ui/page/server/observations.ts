@@ -42,6 +42,8 @@ export class Observations {
   readonly waiting = new Map<IntentId, string>()
   portfolio: ObservedPortfolio | undefined
   profit: Seen<'profit'> | undefined
+  /** `profit` when the wallet was last read, so that both are of one moment. */
+  profitAtReading: Seen<'profit'> | undefined
   gasTank: Seen<'gas-tank' | 'gas-tank-unknown'> | undefined
   stale: { readonly files: number; readonly detail: string } | undefined
   readonly #now: () => number
@@ -60,6 +62,7 @@ export class Observations {
         return this.#observeBalance(event)
       case 'portfolio':
         this.portfolio = { ...event, atMs: this.#now() }
+        this.profitAtReading = this.profit
         return OVERVIEW
       case 'profit':
         this.profit = event

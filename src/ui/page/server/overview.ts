@@ -1,5 +1,6 @@
 import { ETHER } from '../../../domain/money/token.ts'
 import { type Address, formatAmount } from '../../../domain/money/units.ts'
+import { formatDay } from '../../../domain/schedule/civil-date.ts'
 import type { AccountLimits, Settings } from '../../../domain/settings.ts'
 import { doingOf, overdueAtMs } from '../../../journal/order-progress.ts'
 import { type CapUse, capsOf } from '../../../journal/projections/limits.ts'
@@ -9,7 +10,7 @@ import { byVenue, deadlineOf, projectionOf } from '../../../venues/projections.t
 import type { GasTankRow, LimitRow, OrderRow, Overview, ProfitRow } from '../model.ts'
 import { createExplorer } from './fill-rows.ts'
 import type { Observations } from './observations.ts'
-import { stoppedOf } from './strategy-rows.ts'
+import { isFinished, stoppedOf } from './strategy-rows.ts'
 import { decimalText, type Valued } from './valuation.ts'
 
 const ORDERS_MAX = 100
@@ -42,6 +43,10 @@ export function overviewOf(parts: OverviewParts): Omit<Overview, 'revision' | 'a
   const orders = openOrders(parts)
   const enabled = strategies.filter((strategy) => strategy.enabled)
   const paused = enabled.filter(({ name }) => state.strategies.get(name)?.paused !== undefined)
+  const finished = enabled.filter((strategy) => {
+    const { name } = strategy
+    return isFinished(strategy, state.strategies.get(name), observations.strategies.get(name))
+  })
   const tokens = [...settings.tokens.values(), ETHER]
   let fills = 0
   for (const record of state.strategies.values()) fills += record.fills
@@ -61,11 +66,14 @@ export function overviewOf(parts: OverviewParts): Omit<Overview, 'revision' | 'a
     ...parts.valued,
     profit: profitOf(observations.profit),
     gasTank: gasTankOf(parts),
+    tradedToday: tradedToday(observations.profitAtReading, nowMs),
+    maxDeviationBps: account.maxDeviationBps,
     limits: limitRows(capsOf(state, { strategies: enabled, account, tokens, nowMs })),
     orders: orders.slice(0, ORDERS_MAX).map((order) => orderRow(order, parts)),
     counts: {
       strategies: strategies.length,
-      active: enabled.length - paused.length,
+      active: enabled.length - paused.length - finished.length,
+      finished: finished.length,
       paused: paused.length,
       fills,
       unresolved: state.intents.size,
@@ -133,7 +141,7 @@ function shareOf({ used, cap }: CapUse): number {
 
 function profitOf(seen: Observations['profit']): ProfitRow | null {
   if (seen === undefined) return null
-  const { valueToken, cost, realised, unrealised, held } = seen
+  const { valueToken, cost, realised, unrealised, held, days } = seen
   const text = (amount: bigint): string => formatAmount(amount, valueToken.decimals)
   return {
     token: valueToken.symbol,
@@ -146,7 +154,20 @@ function profitOf(seen: Observations['profit']): ProfitRow | null {
       cost: text(own),
       value: decimalText(value, valueToken.decimals),
     })),
+    days: days.map(({ realised: ofDay, againstFeed, ...day }) => ({
+      ...day,
+      realised: text(ofDay),
+      againstFeed: decimalText(againstFeed, valueToken.decimals),
+    })),
   }
+}
+
+function tradedToday(seen: Observations['profit'], nowMs: number): string | null {
+  if (seen === undefined) return null
+  const { days, valueToken } = seen
+  const today = formatDay(Math.floor(nowMs / 1000))
+  const traded = days.find(({ day }) => day === today)
+  return decimalText(traded === undefined ? 0n : traded.againstFeed, valueToken.decimals)
 }
 
 /** Null without an aggregator, or if nothing requests its funds: a dry-run, or no enabled strategy with calls. */

@@ -16,6 +16,7 @@ import { type ChangeText, cleanJson, createReadModel, type Made } from './read-m
 import { readRecentEvents } from './recent-events.ts'
 import { RECENT_FILLS_MAX } from './recent-fills.ts'
 import type { StrategyText } from './strategy-rows.ts'
+import { searchUnfilled, type UnfilledQuery } from './unfilled-search.ts'
 import { createValuation, type Valued } from './valuation.ts'
 import { findWhy, type Hiding, type Slot } from './why.ts'
 
@@ -159,6 +160,9 @@ export function createPage(input: PageInput) {
       const cursor = next === undefined ? 'null' : `"${next}"`
       return `{"fills":[${texts.join(',')}],"next":${cursor}}`
     },
+    /** Throws TooManySearchesError. */
+    unfilled: async (query: UnfilledQuery): Promise<string> =>
+      cleanJson(await search(() => searchUnfilled(place, query)), hiding.clean),
     holdings: async (range: HoldingsRange): Promise<string> =>
       cleanJson(await curve.series(range), hiding.clean),
     /** Undefined if the journal has nothing about the slot. Throws TooManySearchesError. */

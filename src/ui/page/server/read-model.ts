@@ -99,7 +99,7 @@ export function createReadModel(input: ReadModelInput) {
     made.rows += 1
     const observed = observations.strategies.get(name)
     const text = textOf(
-      strategyRow(name, { file: strategy && describe(strategy), record, observed }),
+      strategyRow(name, { file: strategy && describe(strategy), strategy, record, observed }),
     )
     if (known?.text === text) return false
     rows.set(name, { text, revision: at })

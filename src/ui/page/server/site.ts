@@ -69,6 +69,12 @@ const DATA: Readonly<
     if (typeof wanted === 'string') return json(400, { error: wanted })
     return jsonText(200, await page.fills(wanted))
   },
+  async '/api/unfilled'(page, query) {
+    const wanted = fillsQueryIn(query)
+    if (typeof wanted === 'string') return json(400, { error: wanted })
+    const skipped = query.get('skipped') === 'yes'
+    return jsonText(200, await page.unfilled({ ...wanted, skipped }))
+  },
   async '/api/holdings'(page, query) {
     const range = query.get('range') ?? 'day'
     if (!isHoldingsRange(range)) return json(400, { error: 'range is day, week, month or year' })

@@ -1,5 +1,6 @@
 import type { SlotEnd } from '../../../journal/events/strategy/slots.ts'
 import type { Hold, Pause, StrategyRecord } from '../../../journal/state/daemon-state.ts'
+import { kindOf, type Strategy } from '../../../strategies/registry.ts'
 import type { StrategyRow } from '../model.ts'
 import type { ObservedStrategy } from './observations.ts'
 
@@ -10,16 +11,19 @@ export type StrategyText = Pick<StrategyRow, 'kind' | 'does' | 'schedule'> & {
 /** Each may be missing: the file if it was removed, the others before the first event. */
 type Parts = {
   readonly file: StrategyText | undefined
+  readonly strategy?: Strategy | undefined
   readonly record: StrategyRecord | undefined
   readonly observed: ObservedStrategy | undefined
 }
 
-export function strategyRow(name: string, { file, record, observed }: Parts): StrategyRow {
-  const isEnabled = file?.enabled === true
+export function strategyRow(name: string, parts: Parts): StrategyRow {
+  const { file, strategy, record, observed } = parts
+  const isOver = strategy !== undefined && isFinished(strategy, record, observed)
+  const isEnabled = file?.enabled === true && !isOver
   return {
     name,
     kind: file?.kind ?? '',
-    state: stateOf(file, record),
+    state: isOver ? 'finished' : stateOf(file, record),
     does: file?.does ?? 'its file is gone',
     schedule: file?.schedule ?? '',
     nextSlotSeconds: (isEnabled ? observed?.nextSlotSeconds : undefined) ?? null,
@@ -30,6 +34,25 @@ export function strategyRow(name: string, { file, record, observed }: Parts): St
     fills: record?.fills ?? 0,
     lastFillAtMs: record?.lastFillAtMs ?? null,
   }
+}
+
+/**
+ * Whether an enabled strategy has nothing left to do: no slot is left, its total cap is used up, or each of its levels has
+ * fired for good.
+ */
+export function isFinished(
+  strategy: Strategy,
+  record: StrategyRecord | undefined,
+  observed: ObservedStrategy | undefined,
+): boolean {
+  if (!strategy.enabled || record === undefined || record.paused !== undefined) return false
+  if (record.openSlots.length > 0) return false
+  const isLast = observed !== undefined && 'nextSlotSeconds' in observed
+  if (isLast && observed.nextSlotSeconds === undefined && record.lastSlotSeconds > 0) return true
+  const totals = [...strategy.limits.total]
+  if (totals.length > 0 && totals.every(([token, cap]) => (record.spent.get(token) ?? 0n) >= cap))
+    return true
+  return kindOf(strategy).trigger?.isSpent(strategy, record.memory) ?? false
 }
 
 function stateOf(file?: StrategyText, record?: StrategyRecord): StrategyRow['state'] {

@@ -51,6 +51,13 @@ export function exactText({ amount, token }: Amount): string {
   return `${fullAmount(amount)} ${token}`
 }
 
+const IN_TEXT = /(?<![\w.:/-])(?:\d+(?:\.\d+)?(?= (?!UTC\b)[a-z]*[A-Z]{2})|\d{4,}\.\d+(?!\w|\.\d))/g
+
+/** A sentence with its prices, and its amounts before a token's symbol, written as `shortAmount` does. */
+export function shortAmountsIn(sentence: string): string {
+  return sentence.replace(IN_TEXT, (amount) => shortAmount(amount))
+}
+
 /** Two decimal places: `1,234.50`. */
 export function money(text: string): string {
   const decimal = parse(text)

@@ -28,6 +28,8 @@ export type Calendar = {
   zone(atMs: number): string
   /** `Mon 24 Nov 2025 14:05:07 CET`. */
   full(atMs: number): string
+  /** IANA name; undefined for the machine's. */
+  readonly timeZone: string | undefined
 }
 
 /** @param timeZone IANA name; default: the machine's. */
@@ -60,8 +62,25 @@ export function calendarOf(timeZone?: string): Calendar {
     },
     day: (atMs) => date.format(atMs),
     zone,
+    timeZone,
     full: (atMs) => `${dayText(atMs)} ${year.format(atMs)} ${clock.format(atMs)} ${zone(atMs)}`,
   }
+}
+
+const INSTANT = /\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z/g
+const UTC_TIME = /(?<![\d:])(\d\d:\d\d:\d\d) UTC/g
+const DAY = 86_400 * SECOND
+
+/** A sentence with its UTC moments as the calendar writes them. `nearMs` gives the day of times without one. */
+export function momentsIn(sentence: string, calendar: Calendar, nearMs: number): string {
+  const text = (atMs: number) => `${calendar.moment(atMs, nearMs)} ${calendar.zone(atMs)}`
+  return sentence
+    .replace(INSTANT, (iso) => text(Date.parse(iso)))
+    .replace(UTC_TIME, (_, time: string) => {
+      const atMs = Date.parse(`${new Date(nearMs).toISOString().slice(0, 10)}T${time}Z`)
+      const days = Math.round((nearMs - atMs) / DAY)
+      return text(atMs + days * DAY)
+    })
 }
 
 // The report's UTC texts avoid Intl, because they must be the same on every machine and in every browser.

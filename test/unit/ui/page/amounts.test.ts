@@ -10,6 +10,7 @@ import {
   roughMoney,
   shareText,
   shortAmount,
+  shortAmountsIn,
 } from '../../../../src/ui/parts/wording/amounts.ts'
 
 test('a full amount keeps every digit and is grouped', () => {
@@ -92,4 +93,11 @@ test('a cap with any use is never shown as unused', () => {
 test('rounded amounts above a million have no cents', () => {
   expect(roughMoney('35793482.54')).toBe('35,793,483')
   expect(roughMoney('999999.994')).toBe('999,999.99')
+})
+
+test('amounts and prices inside a sentence have separators and no excess digits', () => {
+  const said = 'sells 25000.000000000000000001 AERO of x:1795735987:0 at block 1234567, 2998.87 now'
+  expect(shortAmountsIn(said)).toBe(
+    'sells 25,000 AERO of x:1795735987:0 at block 1234567, 2,998.87 now',
+  )
 })

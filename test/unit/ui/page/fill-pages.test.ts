@@ -2,7 +2,13 @@ import { rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { baseUnits } from '../../../../src/domain/money/units.ts'
 import type { JournalEvent } from '../../../../src/journal/events/registry.ts'
-import type { FillRow, FillsPage } from '../../../../src/ui/page/model.ts'
+import { slotClosed } from '../../../../src/journal/events/strategy/slots.ts'
+import type {
+  FillRow,
+  FillsPage,
+  UnfilledPage,
+  UnfilledRow,
+} from '../../../../src/ui/page/model.ts'
 import { fillBy } from '../../../support/notify/observations.ts'
 import { type APage, aPage, said } from '../../../support/page/a-page.ts'
 import { onRecord } from '../../../support/state/happened.ts'
@@ -239,4 +245,38 @@ test('a fill whose opening record was deleted is shown with the fields of the fi
     fills: [{ sold: null, bought: null, txHash, strategy: STRATEGY }],
     next: null,
   })
+})
+
+test('slots without a fill are paged newest first, with skips only on request', async () => {
+  const daemon = await restarted(async ({ journal }) => {
+    for (const slot of range(2_001, 2_060)) {
+      const outcome = slot % 10 === 0 ? 'refused' : 'skipped'
+      const reason = outcome === 'refused' ? 'price-deviation' : 'paused'
+      const end = { strategy: STRATEGY, slotSeconds: slot, outcome, reason } as const
+      if (slot % 7 === 0) await journal.append(...filledSlot(slot))
+      else await journal.append(slotClosed({ ...end, detail: `slot ${slot}` }))
+    }
+  })
+  const all = async (skipped: boolean): Promise<readonly UnfilledRow[]> => {
+    const rows: UnfilledRow[] = []
+    let before: number | undefined
+    for (let pages = 0; pages < 100; pages += 1) {
+      const query = { limit: 4, before, strategy: STRATEGY, skipped }
+      const page = await said<UnfilledPage>(daemon.page.unfilled(query))
+      rows.push(...page.slots)
+      if (page.next === null) return rows
+      before = Number(page.next)
+    }
+    throw new Error('there was no last page')
+  }
+  const refused = await all(false)
+  expect(refused.map(({ slotSeconds }) => slotSeconds)).toEqual([2_060, 2_050, 2_040, 2_020, 2_010])
+  expect(refused[0]).toMatchObject({ outcome: 'refused', reason: 'price-deviation', count: 1 })
+  expect(refused[0]?.detail).toBe('slot 2060')
+  const slots = (await all(true)).map(({ slotSeconds }) => slotSeconds)
+  expect(slots).toEqual(
+    range(2_001, 2_060)
+      .filter((slot) => slot % 7 !== 0)
+      .reverse(),
+  )
 })

@@ -216,6 +216,30 @@ test('holdings are sampled every ten minutes once read, and as null if unread', 
   expect((await curve.series('day')).atSeconds.length).toBeGreaterThan(0)
 })
 
+test('each reading of the first hour is shown, and later ones every ten minutes', async () => {
+  const clock = { seconds: NOW }
+  const curve = createHoldingsCurve({
+    stateDir: temporaryDirectory(),
+    nowMs: () => clock.seconds * 1000,
+    value: () => ({ valueToken: 'USDC', totalValue: `${clock.seconds - NOW}`, holdings: [] }),
+    warn: (message) => {
+      throw new Error(message)
+    },
+  })
+  const readings = (count: number): void => {
+    for (let at = 0; at < count; at += 1) {
+      curve.observe({ type: 'portfolio', valueToken: undefined, holdings: [] })
+      curve.observe({ type: 'open-orders', openPermits: 0, unresolvedIntents: 0 })
+      clock.seconds += 60
+    }
+  }
+  readings(5)
+  expect((await curve.series('day')).value).toEqual([0, 60, 120, 180, 240])
+  expect((await curve.series('week')).value).toEqual([0])
+  readings(180)
+  expect((await curve.series('day')).value.length).toBe(61 + 12)
+})
+
 function held(token: string, amount: string | null): Valued['holdings'][number] {
   return { token, amount, value: null, priceAgeSeconds: null }
 }

@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest'
+import type { BaseUnits } from '../../../../src/domain/money/units.ts'
 import { type SlotClosed, slotsMissed } from '../../../../src/journal/events/strategy/slots.ts'
 import type { CloseReason } from '../../../../src/journal/records.ts'
 import type { RuntimeEvent } from '../../../../src/journal/runtime-event.ts'
 import type { StrategyRecord } from '../../../../src/journal/state/daemon-state.ts'
+import type { Strategy } from '../../../../src/strategies/registry.ts'
 import { Observations } from '../../../../src/ui/page/server/observations.ts'
 import { type StrategyText, strategyRow } from '../../../../src/ui/page/server/strategy-rows.ts'
+import { USDC } from '../../../simulation/stage.ts'
+import { aStrategy, OPEN } from '../../../support/builders.ts'
 
 const TEXT: StrategyText = { kind: 'dca', enabled: true, does: 'buys', schedule: 'hourly' }
 const RECORD: StrategyRecord = {
@@ -168,4 +172,37 @@ test('events without new content report no change', () => {
   expect(seen.observe(waiting(100, 'x'))).toBeUndefined()
   const request = { service: 'rpc', route: 'view', status: '200', durationMs: 1 } as const
   expect(seen.observe({ type: 'request', ...request })).toBeUndefined()
+})
+
+describe('a strategy is finished and promised no slot', () => {
+  const finished = (strategy: Strategy, record: Partial<StrategyRecord>, next?: RuntimeEvent) => {
+    const seen = new Observations(() => 0)
+    seen.observe(next ?? nextSlot(900))
+    const { state, nextSlotSeconds } = strategyRow('hourly', {
+      file: TEXT,
+      strategy,
+      record: { ...RECORD, lastSlotSeconds: 100, ...record },
+      observed: seen.strategies.get('hourly'),
+    })
+    return [state, nextSlotSeconds]
+  }
+  const total = (cap: bigint) =>
+    aStrategy({ limits: { ...OPEN, total: new Map([[USDC.address, cap as BaseUnits]]) } })
+  const spent = new Map([[USDC.address, 100n as BaseUnits]])
+
+  test('once no slot is left', () => {
+    expect(finished(aStrategy(), {}, nextSlot(undefined))).toEqual(['finished', null])
+    expect(finished(aStrategy(), {})).toEqual(['active', 900])
+  })
+
+  test('once its total cap is used up, and not before', () => {
+    expect(finished(total(100n), { spent })).toEqual(['finished', null])
+    expect(finished(total(101n), { spent })).toEqual(['active', 900])
+  })
+
+  test('but not while a slot is open', () => {
+    const slot = { slotSeconds: 100, memoryOnFill: undefined, ended: undefined }
+    const openSlots = [slot]
+    expect(finished(total(100n), { spent, openSlots })).toEqual(['active', 900])
+  })
 })

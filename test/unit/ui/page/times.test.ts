@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { agoText, calendarOf, untilText } from '../../../../src/ui/parts/wording/times.ts'
+import {
+  agoText,
+  calendarOf,
+  momentsIn,
+  untilText,
+} from '../../../../src/ui/parts/wording/times.ts'
 
 const NOW = Date.UTC(2026, 10, 23, 13, 4, 52)
 
@@ -30,4 +35,13 @@ test('the zone has its local name and follows daylight saving time', () => {
   expect(calendarOf('America/New_York').zone(NOW)).toBe('EST')
   expect(calendarOf('UTC').zone(NOW)).toBe('UTC')
   expect(calendarOf('Asia/Kathmandu').full(NOW)).toBe('Mon 23 Nov 2026 18:49:52 GMT+5:45')
+})
+
+test('UTC moments inside a sentence are written in the chosen zone', () => {
+  const near = Date.UTC(2026, 10, 26, 23, 47, 6)
+  const said = 'read at 23:46:59 UTC, valid until 2026-11-26T23:48:06Z'
+  expect(momentsIn(said, calendarOf('Europe/Berlin'), near)).toBe(
+    'read at 00:46:59 CET, valid until 00:48:06 CET',
+  )
+  expect(momentsIn('at 00:00:01 UTC', calendarOf('UTC'), near)).toBe('at Fri 27 Nov 00:00 UTC')
 })

@@ -1,5 +1,5 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import type UPlot from 'uplot'
+import UPlot from 'uplot'
 import { onResize, Palette, plotIn, sizeOf } from '../../../parts/browser/plotting.ts'
 import { PlotArea } from '../../../parts/elements.tsx'
 import { column, figures, Table } from '../../../parts/table.tsx'
@@ -130,7 +130,8 @@ function draw(
     element,
     {
       palette,
-      padding: [8, 12, 0, 0],
+      tzDate: (seconds) => dateIn(seconds, calendar.timeZone),
+      padding: [8, 28, 0, 0],
       cursor: { points: { size: 8 } },
       axes: [
         {
@@ -158,6 +159,12 @@ function draw(
 function widthOf(_: UPlot, values: readonly string[] | null): number {
   const longest = Math.max(4, ...(values ?? []).map((text) => text.length))
   return Math.ceil(longest * DIGIT_WIDTH) + 14
+}
+
+/** A date whose local fields are those of the time zone, so that ticks lie on its hours and days. */
+function dateIn(seconds: number, timeZone: string | undefined): Date {
+  const date = new Date(seconds * 1_000)
+  return timeZone === undefined ? date : UPlot.tzDate(date, timeZone)
 }
 
 /** The date at the start of a day, otherwise the time. */

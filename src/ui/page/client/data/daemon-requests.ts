@@ -5,6 +5,7 @@ import type {
   Overview,
   PageRoute,
   StrategyRow,
+  UnfilledPage,
   Why,
 } from '../../model.ts'
 import { access } from './access.ts'
@@ -41,6 +42,8 @@ export const daemon = {
   strategies: () => request<readonly StrategyRow[]>('/api/strategies'),
   fills: ({ limit, ...query }: FillsQuery) =>
     request<FillsPage>('/api/fills', { limit: String(limit), ...query }),
+  unfilled: ({ limit, ...query }: FillsQuery & { readonly skipped?: string }) =>
+    request<UnfilledPage>('/api/unfilled', { limit: String(limit), ...query }),
   holdings: (range: HoldingsRange) => request<HoldingsSeries>('/api/holdings', { range }),
   why: (strategy: string, slotSeconds: number) =>
     request<Why>('/api/why', { slot: `${strategy}:${slotSeconds}` }),

@@ -5,8 +5,8 @@ import { outcomeTone, plain } from '../../../parts/wording/outcomes.ts'
 import type { StrategyRow, Why } from '../../model.ts'
 import { daemon, messageOf } from '../data/daemon-requests.ts'
 import { strategyTone } from '../parts/labels.ts'
-import { Caps } from '../parts/rows.tsx'
-import { Ago, Icon, Moment, Until } from '../parts/values.tsx'
+import { Caps, NextSlot } from '../parts/rows.tsx'
+import { Ago, Icon, Moment, Said } from '../parts/values.tsx'
 import { StopButton } from '../shell/commands.tsx'
 import { usePage } from '../shell/context.tsx'
 import { type Panel as PanelOf, strategyHash, viewHash, whyHash } from '../shell/route.ts'
@@ -70,7 +70,9 @@ function StrategyPanel({ name }: { name: string }) {
     <>
       <p class="above">{row.kind}</p>
       <h2 id="panel-title">{row.name}</h2>
-      <p class="does">{row.does}</p>
+      <p class="does">
+        <Said text={row.does} />
+      </p>
       <Facts row={row} />
       {limits.length > 0 && (
         <>
@@ -91,27 +93,26 @@ function StrategyPanel({ name }: { name: string }) {
 }
 
 function Facts({ row }: { row: StrategyRow }) {
-  const { name, state, paused, waits, nextSlotSeconds, lastSlot, lastSkip, lastFillAtMs } = row
+  const { name, state, paused, waits, lastSlot, lastSkip, lastFillAtMs } = row
   return (
     <dl class="facts wide">
       <Fact name="State">
         <Pill tone={strategyTone(state)}>{state}</Pill>
         {paused !== null && (
           <p>
-            Since <Moment atMs={paused.sinceMs} zone />, {plain(paused.cause)}: {paused.detail}
+            Since <Moment atMs={paused.sinceMs} zone />, {plain(paused.cause)}:{' '}
+            <Said text={paused.detail} />
           </p>
         )}
-        {waits !== null && <p>Waits: {waits}</p>}
+        {waits !== null && (
+          <p>
+            Waits: <Said text={waits} />
+          </p>
+        )}
       </Fact>
       <Fact name="Schedule">{row.schedule}</Fact>
       <Fact name="Next slot">
-        {nextSlotSeconds === null ? (
-          <Unknown>none</Unknown>
-        ) : (
-          <>
-            <Until atMs={nextSlotSeconds * 1_000} />, <Moment atMs={nextSlotSeconds * 1_000} zone />
-          </>
-        )}
+        <NextSlot row={row} />
       </Fact>
       <Fact name="Last slot">
         {lastSlot === null ? (
@@ -151,7 +152,11 @@ function SlotReason(
       <a href={whyHash(name, slotSeconds)}>
         why, at <Moment atMs={slotSeconds * 1_000} />
       </a>
-      {detail !== null && <p>{detail}</p>}
+      {detail !== null && (
+        <p>
+          <Said text={detail} nearMs={slotSeconds * 1_000} />
+        </p>
+      )}
     </>
   )
 }
@@ -216,11 +221,14 @@ function Timeline({ lines }: Pick<Why, 'lines'>) {
         // The journal is append-only, so a line's index is its key.
         <li key={index}>
           <p class="event">
-            <strong>{title}</strong> <Moment atMs={atMs} />
+            <strong>
+              <Said text={title} nearMs={atMs} />
+            </strong>{' '}
+            <Moment atMs={atMs} />
           </p>
           {sentences.map((text, at) => (
             <p class="sentence" key={at}>
-              {text}
+              <Said text={text} nearMs={atMs} />
             </p>
           ))}
           {facts.length > 0 && <Record facts={facts} />}

@@ -5,6 +5,7 @@ import type { LinkState } from '../data/link.ts'
 
 const STRATEGY_TONES: Readonly<Record<StrategyRow['state'], Tone>> = {
   active: 'good',
+  finished: 'quiet',
   paused: 'warn',
   disabled: 'quiet',
   removed: 'quiet',

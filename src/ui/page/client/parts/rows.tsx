@@ -10,9 +10,10 @@ import {
 import { outcomeTone, plain } from '../../../parts/wording/outcomes.ts'
 import type { FillRow, LimitRow, StrategyRow } from '../../model.ts'
 import type { Store } from '../data/store.ts'
+import { usePage } from '../shell/context.tsx'
 import { strategyHash, whyHash } from '../shell/route.ts'
 import { shareTone, strategyTone, windowText } from './labels.ts'
-import { Ago, Meter, Moment, OnChain, Until } from './values.tsx'
+import { Ago, Meter, Moment, OnChain, Said, Until } from './values.tsx'
 
 export function TwoLines(props: {
   first: ComponentChildren
@@ -54,6 +55,8 @@ export function StrategyName({ row: { name, kind } }: OfStrategy) {
 }
 
 export function State({ row: { state, paused, waits } }: OfStrategy) {
+  const { store } = usePage()
+  if (state === 'active' && store.overview?.halted) return <Pill tone="bad">halted</Pill>
   const isWaiting = state === 'active' && waits !== null
   const word = isWaiting ? 'waits' : state
   const pill = <Pill tone={isWaiting ? 'warn' : strategyTone(state)}>{word}</Pill>
@@ -62,10 +65,14 @@ export function State({ row: { state, paused, waits } }: OfStrategy) {
     return <TwoLines first={pill} second={cause} secondTitle={`${cause}: ${paused.detail}`} />
   }
   if (waits === null) return <TwoLines first={pill} />
-  return <TwoLines first={pill} second={waits} secondTitle={waits} />
+  return <TwoLines first={pill} second={<Said text={waits} />} secondTitle={waits} />
 }
 
-export function NextSlot({ row: { nextSlotSeconds, waits } }: OfStrategy) {
+/** A halted, paused or finished strategy is promised no slot. */
+export function NextSlot({ row: { state, nextSlotSeconds, waits } }: OfStrategy) {
+  const { store } = usePage()
+  if (store.overview?.halted) return <Unknown>none while halted</Unknown>
+  if (state === 'paused') return <Unknown>none while paused</Unknown>
   if (nextSlotSeconds === null) return <Unknown>none</Unknown>
   const atMs = nextSlotSeconds * 1_000
   const left = <Until atMs={atMs} over={waits === null ? 'due now' : 'due, waits'} />
@@ -117,13 +124,15 @@ export function Moved({ fill: { sold, bought, call } }: OfFill) {
   )
 }
 
-/** The sign carries the meaning; colour only repeats it. */
+/** Fees make a fill slightly worse than the feed: only what passes `limits.maxDeviationBps` is marked. */
 export function AgainstFeed({ fill: { vsFeedBps } }: OfFill) {
+  const { store } = usePage()
   if (vsFeedBps === null) return <Unknown>no feed</Unknown>
   const side = vsFeedBps < 0 ? 'worse' : 'better'
+  const isBad = -vsFeedBps > (store.overview?.maxDeviationBps ?? Number.POSITIVE_INFINITY)
   return (
     <span
-      class={`bps ${vsFeedBps === 0 ? '' : side}`}
+      class={`bps ${isBad ? 'worse' : ''}`}
       title={`${Math.abs(vsFeedBps)} basis points ${side} than the feed`}
     >
       {basisPoints(vsFeedBps)}

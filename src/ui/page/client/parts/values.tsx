@@ -1,5 +1,6 @@
+import { shortAmountsIn } from '../../../parts/wording/amounts.ts'
 import type { Tone } from '../../../parts/wording/outcomes.ts'
-import { agoText, untilText } from '../../../parts/wording/times.ts'
+import { agoText, momentsIn, untilText } from '../../../parts/wording/times.ts'
 import { useNow, usePage } from '../shell/context.tsx'
 import { shortHash, webAddress } from './labels.ts'
 
@@ -12,12 +13,19 @@ export function Moment(props: { atMs: number; zone?: boolean; text?: string | un
   const { calendar, store } = usePage()
   const now = useNow() ?? store.daemonNow()
   const { atMs, text = calendar.moment(atMs, now) } = props
+  const iso = new Date(atMs).toISOString()
   return (
-    <time dateTime={new Date(atMs).toISOString()} title={calendar.full(atMs)}>
+    <time dateTime={iso} title={`${calendar.full(atMs)}, ${iso.replace(/\.\d+/, '')}`}>
       {text}
       {props.zone ? ` ${calendar.zone(atMs)}` : ''}
     </time>
   )
+}
+
+/** A text of the daemon: its amounts with separators and without excess digits, its UTC moments in the page's time zone. */
+export function Said({ text, nearMs }: { text: string; nearMs?: number }) {
+  const { calendar, store } = usePage()
+  return <>{shortAmountsIn(momentsIn(text, calendar, nearMs ?? store.daemonNow()))}</>
 }
 
 /** Time until a moment; the moment itself while disconnected. */

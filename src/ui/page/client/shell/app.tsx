@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { capitalised } from '../../../parts/wording/outcomes.ts'
+import type { Store } from '../data/store.ts'
 import { Panel } from '../panels/panel.tsx'
 import { Ago } from '../parts/values.tsx'
 import { Fills } from '../views/fills.tsx'
@@ -9,20 +10,22 @@ import { Limits } from '../views/limits.tsx'
 import { Orders } from '../views/orders.tsx'
 import { Overview } from '../views/overview.tsx'
 import { Strategies } from '../views/strategies.tsx'
+import { Unfilled } from '../views/unfilled.tsx'
 import { Banners } from './banners.tsx'
 import { CommandDialog } from './commands.tsx'
-import { Clock, type Page, PageProvider, usePage } from './context.tsx'
+import { Clock, PageProvider, usePage, useZone } from './context.tsx'
 import { DARK, Header } from './header.tsx'
 import { createRouter, type Shown } from './route.ts'
 
 /** Renders again whenever the store changes, except while the page is hidden. */
-export function App({ page }: { page: Page }) {
+export function App({ store, reconnect }: { store: Store; reconnect(): void }) {
+  const page = useZone(store, reconnect)
   const [, draw] = useState(0)
   useEffect(() => {
     const drawIfSeen = () => {
       if (!document.hidden) draw((drawn) => drawn + 1)
     }
-    const unsubscribe = page.store.subscribe(drawIfSeen)
+    const unsubscribe = store.subscribe(drawIfSeen)
     const dark = matchMedia(DARK)
     dark.addEventListener('change', drawIfSeen)
     document.addEventListener('visibilitychange', drawIfSeen)
@@ -55,7 +58,7 @@ function Frame() {
       <main id="content">
         <Banners />
         <h2 class={shown.view === 'overview' ? 'unseen' : 'view-title'} tabIndex={-1} ref={heading}>
-          {capitalised(shown.view)}
+          {shown.view === 'unfilled' ? 'Slots without a fill' : capitalised(shown.view)}
           {shown.strategy === undefined ? '' : ` of ${shown.strategy}`}
         </h2>
         {overview === undefined ? (
@@ -95,6 +98,8 @@ function View({ shown: { view, strategy } }: { shown: Shown }): ComponentChildre
       return <Orders />
     case 'fills':
       return <Fills strategy={strategy} />
+    case 'unfilled':
+      return <Unfilled key={strategy} strategy={strategy} />
     case 'holdings':
       return <HoldingsView />
     case 'limits':

@@ -3,7 +3,7 @@ import { Command } from '../../../parts/elements.tsx'
 import { count } from '../../../parts/wording/amounts.ts'
 import { plain } from '../../../parts/wording/outcomes.ts'
 import { access } from '../data/access.ts'
-import { Ago, Moment } from '../parts/values.tsx'
+import { Ago, Moment, Said } from '../parts/values.tsx'
 import { StopButton, TokenForm } from './commands.tsx'
 import { usePage } from './context.tsx'
 
@@ -24,7 +24,7 @@ export function Banners() {
           }
         >
           <p>
-            <strong>{plain(halted.cause)}</strong>: {halted.detail}
+            <strong>{plain(halted.cause)}</strong>: <Said text={halted.detail} />
           </p>
           <p>
             Nothing new is signed; signed orders are followed to their end. Once you know why:{' '}
@@ -37,7 +37,9 @@ export function Banners() {
         <Banner tone="warn" title="Not ready">
           <ul>
             {ready.reasons.map((reason) => (
-              <li key={reason}>{reason}</li>
+              <li key={reason}>
+                <Said text={reason} />
+              </li>
             ))}
           </ul>
           <p>
@@ -52,7 +54,10 @@ export function Banners() {
             stale.files === 1 ? 'A file was refused' : `${count(stale.files)} files were refused`
           }
         >
-          <p class="detail">{stale.detail}</p>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and the keyboard has to reach that. */}
+          <pre class="detail" tabIndex={0}>
+            {stale.detail}
+          </pre>
           <p>
             The strategies run as before. <Command>tranched validate</Command> lists every mistake;
             then <Command>tranched reload</Command>

@@ -1,13 +1,15 @@
 import { type ComponentChildren, createContext } from 'preact'
-import { useContext, useEffect, useState } from 'preact/hooks'
-import type { Calendar } from '../../../parts/wording/times.ts'
+import { useContext, useEffect, useMemo, useState } from 'preact/hooks'
+import { type Calendar, calendarOf } from '../../../parts/wording/times.ts'
 import type { Store } from '../data/store.ts'
 
 const TICK_MS = 1_000
 
 export type Page = {
   readonly store: Store
+  /** The reader's time zone, or UTC on demand. */
   readonly calendar: Calendar
+  readonly chooseZone: (zone: 'local' | 'UTC') => void
   /** Tries to connect at once. */
   readonly reconnect: () => void
 }
@@ -19,6 +21,32 @@ export function usePage(): Page {
   const page = useContext(PageContext)
   if (page === undefined) throw new Error('used outside the page')
   return page
+}
+
+const KEY = 'tranched-times'
+
+/** The page's values. The choice of UTC is remembered. */
+export function useZone(store: Store, reconnect: () => void): Page {
+  const [zone, setZone] = useState(rememberedZone)
+  return useMemo(() => {
+    const chooseZone: Page['chooseZone'] = (chosen) => {
+      setZone(chosen)
+      try {
+        localStorage.setItem(KEY, chosen)
+      } catch {
+        // Without storage, a choice lasts while the page is open.
+      }
+    }
+    return { store, calendar: calendarOf(zone === 'UTC' ? zone : undefined), chooseZone, reconnect }
+  }, [store, zone, reconnect])
+}
+
+function rememberedZone(): 'local' | 'UTC' {
+  try {
+    return localStorage.getItem(KEY) === 'UTC' ? 'UTC' : 'local'
+  } catch {
+    return 'local'
+  }
 }
 
 const Now = createContext<number | undefined>(undefined)

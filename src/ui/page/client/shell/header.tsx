@@ -5,7 +5,7 @@ import { modeText, statusOf } from '../parts/labels.ts'
 import { Icon } from '../parts/values.tsx'
 import { HaltButton } from './commands.tsx'
 import { useNow, usePage } from './context.tsx'
-import { VIEWS, type View, viewHash } from './route.ts'
+import { NAVIGATION, type View, viewHash } from './route.ts'
 
 export function Header({ view }: { view: View }) {
   const { store } = usePage()
@@ -32,6 +32,7 @@ export function Header({ view }: { view: View }) {
         </p>
         <HaltButton />
         <WallClock />
+        <ZoneSwitch />
         <ThemeSwitch />
       </div>
     </header>
@@ -44,8 +45,27 @@ function WallClock() {
   const now = useNow()
   return (
     <p class="wall-clock muted" aria-hidden="true">
-      {now === undefined ? '--:--:--' : `${calendar.time(now)} ${calendar.zone(now)}`}
+      {now === undefined ? '--:--:--' : calendar.time(now)}
     </p>
+  )
+}
+
+function ZoneSwitch() {
+  const { calendar, chooseZone, store } = usePage()
+  const zone = calendar.zone(store.daemonNow())
+  const [next, name] =
+    calendar.timeZone === 'UTC' ? (['local', 'local time'] as const) : (['UTC', 'UTC'] as const)
+  const text = `Times in ${zone}. Change to ${name}.`
+  return (
+    <button
+      type="button"
+      class="icon-button zone"
+      aria-label={text}
+      title={text}
+      onClick={() => chooseZone(next)}
+    >
+      {zone}
+    </button>
   )
 }
 
@@ -59,8 +79,12 @@ function Views({ view }: { view: View }) {
   }
   return (
     <nav class="views" aria-label="Views">
-      {VIEWS.map((one) => (
-        <a key={one} href={viewHash(one)} aria-current={one === view ? 'page' : undefined}>
+      {NAVIGATION.map((one) => (
+        <a
+          key={one}
+          href={viewHash(one)}
+          aria-current={one === (view === 'unfilled' ? 'fills' : view) ? 'page' : undefined}
+        >
           <Icon name={one} />
           <span class="text">{capitalised(one)}</span>
           {numbers[one] !== undefined && <span class="number">{count(numbers[one])}</span>}

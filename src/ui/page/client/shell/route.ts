@@ -1,6 +1,15 @@
 /** The URL's fragment names a view, and at most one panel over it. */
 
-export const VIEWS = ['overview', 'strategies', 'orders', 'fills', 'holdings', 'limits'] as const
+export const NAVIGATION = [
+  'overview',
+  'strategies',
+  'orders',
+  'fills',
+  'holdings',
+  'limits',
+] as const
+/** The slots that ended without a fill lie beside the fills. */
+const VIEWS = [...NAVIGATION, 'unfilled'] as const
 export type View = (typeof VIEWS)[number]
 
 export type Panel =
@@ -16,7 +25,7 @@ export type Shown = {
 // Accepts any name: only the daemon knows which exist.
 const WHY = /^why=(.{1,128}?):(\d{1,12})(?::\d{1,3})?$/
 const STRATEGY = /^strategy=(.{1,128})$/
-const OF_ONE = /^(fills|limits)=(.{1,128})$/
+const OF_ONE = /^(fills|unfilled|limits)=(.{1,128})$/
 
 /** A view, or a panel over the current view. */
 export function placeOf(hash: string): Shown | Pick<Shown, 'panel'> {

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { Search } from '../../../parts/choices.tsx'
 import { Amount, Empty } from '../../../parts/elements.tsx'
@@ -50,7 +51,8 @@ export function Fills({ strategy }: { strategy: string | undefined }) {
   const list = strategy === undefined || chosen?.strategy !== strategy ? store.fills : chosen
   return (
     <>
-      <StrategyChoice strategy={strategy} />
+      <FillsOrNot view="fills" strategy={strategy} />
+      <StrategyChoice view="fills" strategy={strategy} />
       {list.loaded.size === 0 ? <NoFills list={list} /> : <FillTable list={list} />}
     </>
   )
@@ -114,15 +116,35 @@ function NoFills({ list }: { list: FillList }) {
   )
 }
 
-function StrategyChoice({ strategy }: { strategy: string | undefined }) {
+type Of = { readonly view: 'fills' | 'unfilled'; readonly strategy: string | undefined }
+
+export function FillsOrNot({ view, strategy }: Of) {
+  return (
+    <nav class="segments" aria-label="Outcome">
+      {(['fills', 'unfilled'] as const).map((one) => (
+        <a
+          key={one}
+          class="segment"
+          href={viewHash(one, strategy)}
+          aria-current={one === view ? 'true' : undefined}
+        >
+          <span>{one === 'fills' ? 'Filled' : 'Not filled'}</span>
+        </a>
+      ))}
+    </nav>
+  )
+}
+
+export function StrategyChoice(props: Of & { children?: ComponentChildren }) {
+  const { view, strategy } = props
   const { store } = usePage()
   const [text, setText] = useState(strategy ?? '')
   useEffect(() => setText(strategy ?? ''), [strategy])
   const names = useMemo(() => [...store.strategies.keys()].sort(), [store.strategies.size])
   function choose(name: string) {
     setText(name)
-    if (name === '') location.hash = viewHash('fills')
-    else if (store.strategies.has(name)) location.hash = viewHash('fills', name)
+    if (name === '') location.hash = viewHash(view)
+    else if (store.strategies.has(name)) location.hash = viewHash(view, name)
   }
   const isUnknown = text !== '' && text !== strategy && !store.strategies.has(text)
   return (
@@ -139,6 +161,7 @@ function StrategyChoice({ strategy }: { strategy: string | undefined }) {
           <option key={name} value={name} />
         ))}
       </datalist>
+      {props.children}
       <p class="shown">{isUnknown ? 'Type or choose a full name.' : ''}</p>
     </search>
   )

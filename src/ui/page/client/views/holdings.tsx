@@ -1,16 +1,20 @@
+import { useEffect } from 'preact/hooks'
 import { durationText } from '../../../../domain/text/duration.ts'
 import { Amount, Card, Command, Empty, Fact, Unknown } from '../../../parts/elements.tsx'
 import { type Cell, type Column, column, figures, NONE, Table } from '../../../parts/table.tsx'
 import {
   compareAmounts,
+  count,
   differenceOf,
   fullAmount,
   money,
   percent,
+  roughMoney,
   shortAmount,
   signedMoney,
 } from '../../../parts/wording/amounts.ts'
-import type { GasTankRow, Holding, Overview, ProfitRow } from '../../model.ts'
+import { dayText, isoText, secondsOf } from '../../../parts/wording/times.ts'
+import type { GasTankRow, Holding, HoldingsSeries, Overview, ProfitRow } from '../../model.ts'
 import { HoldingsChart } from '../chart/holdings-chart.tsx'
 import { OnChain } from '../parts/values.tsx'
 import { usePage } from '../shell/context.tsx'
@@ -25,10 +29,16 @@ export function HoldingsView() {
       <div class="column wide">
         <Card title="Over time">
           <HoldingsChart />
+          <Today overview={overview} />
         </Card>
         <Card title="Now">
           <Holdings overview={overview} />
         </Card>
+        {profit !== null && profit.days.length > 0 && (
+          <Card title="Profit by day">
+            <ProfitByDay overview={overview} profit={profit} />
+          </Card>
+        )}
         {profit !== null && (
           <Card title="Bought and held">
             <Profit profit={profit} />
@@ -59,6 +69,36 @@ export function HoldingsView() {
   )
 }
 
+/** Today's change in two parts: what its fills gained or lost against the feeds at signing, and the rest. */
+export function Today({ overview }: { overview: Overview }) {
+  const { store } = usePage()
+  const { totalValue, valueToken, tradedToday, atMs } = overview
+  const series = store.series('day')?.series
+  const midnightMs = Date.parse(new Date(atMs).toISOString().slice(0, 10))
+  const from = series && valueAt(series, midnightMs / 1_000)
+  if (totalValue === null || tradedToday === null || typeof from !== 'number') return null
+  const change = Number(totalValue) - from
+  const byFeeds = change - Number(tradedToday)
+  return (
+    <p class="note-line">
+      Today, from 00:00 UTC: <strong>{signedMoney(change.toFixed(6))}</strong> {valueToken}. Trading
+      against the feeds, fees included: <strong>{signedMoney(tradedToday)}</strong>. Moves of the
+      feeds, deposits and gas: <strong>{signedMoney(byFeeds.toFixed(6))}</strong>.
+    </p>
+  )
+}
+
+/** Value at a moment: the last sample before it if that is recent, otherwise the first one after it. */
+function valueAt({ atSeconds, value }: HoldingsSeries, moment: number): number | null | undefined {
+  const after = atSeconds.findIndex((at, index) => at >= moment && value[index] !== null)
+  const before = atSeconds.findLastIndex((at, index) => at < moment && value[index] !== null)
+  const isRecent = moment - (atSeconds[before] ?? 0) <= RECENT_SECONDS
+  return value[isRecent ? before : after]
+}
+
+/** Somewhat more than the distance of samples. */
+const RECENT_SECONDS = 900
+
 /** A price older than this is visibly marked. */
 const OLD_PRICE_SECONDS = 3_600
 /** A shorter runway counts as low if there is no alert level. */
@@ -86,7 +126,7 @@ export function Holdings({ overview, brief = false }: { overview: Overview; brie
     figures('share', 'Share', ({ value }) => shareCell(value, totalValue)),
     figures('age', 'Price read', priceAgeCell),
   ]
-  const total = { ...figureCell(totalValue, 'not known'), kind: 'strong' }
+  const total = { ...figureCell(totalValue, 'not known', roughMoney), kind: 'strong' }
   return (
     <Table
       label="Holdings"
@@ -149,8 +189,60 @@ function Profit({ profit }: { profit: ProfitRow }) {
   )
 }
 
-function profitCell(profit: string | null): Cell {
-  return profit === null ? { text: 'no price', kind: 'unknown' } : { text: signedMoney(profit) }
+/** Rows shown. */
+const DAYS_MAX = 30
+
+type ProfitOfDay = ProfitRow['days'][number]
+
+/** Newest first. Days are UTC, as `tranched report --by day` counts them. */
+function ProfitByDay({ overview, profit }: { overview: Overview; profit: ProfitRow }) {
+  const { store } = usePage()
+  const { days, token } = profit
+  useEffect(() => void store.wantSeries('year'), [store, days.length])
+  const changes = changesByDay(store.series('year')?.series, overview.totalValue)
+  const columns: readonly Column<ProfitOfDay>[] = [
+    column('name', 'Day, UTC', ({ day }) => dayText(secondsOf(day))),
+    figures('fills', 'Fills', ({ fills }) => count(fills)),
+    figures('profit', `Realised, ${token}`, ({ realised }) => profitCell(realised)),
+    figures('feed', 'Against feeds', ({ againstFeed }) => profitCell(againstFeed)),
+    figures('value', 'Total value', ({ day }) => profitCell(changes.get(day) ?? null, 'not known')),
+  ]
+  return (
+    <>
+      <Table
+        label="Profit by day"
+        kind="small-sheet fixed by-day"
+        columns={columns}
+        rows={days.slice(-DAYS_MAX).toReversed()}
+      />
+      <p class="note-line">
+        Days with fills. Realised at average cost, before gas and charges. Against feeds: what fills
+        gained or lost at signing, fees included. Total value: its change, deposits included. More:{' '}
+        <Command>tranched report --by day</Command>
+      </p>
+    </>
+  )
+}
+
+/** Change of the total value of each UTC day with samples. */
+function changesByDay(
+  series: HoldingsSeries | undefined,
+  totalValue: string | null,
+): ReadonlyMap<string, string> {
+  const { atSeconds = [], value = [] } = series ?? {}
+  return new Map(
+    atSeconds.flatMap((at, index) => {
+      const isLast = index === atSeconds.length - 1
+      const from = value[index]
+      const to = isLast ? totalValue : value[index + 1]
+      if (typeof from !== 'number' || to === null || to === undefined) return []
+      return [[isoText(at).slice(0, 10), (Number(to) - from).toFixed(6)] as const]
+    }),
+  )
+}
+
+function profitCell(profit: string | null, unknown = 'no price'): Cell {
+  return profit === null ? { text: unknown, kind: 'unknown' } : { text: signedMoney(profit) }
 }
 
 export function isLow({ available, alertBelow, runwaySeconds }: GasTankRow): boolean {

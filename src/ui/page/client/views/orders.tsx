@@ -5,7 +5,7 @@ import { plain } from '../../../parts/wording/outcomes.ts'
 import type { OrderRow } from '../../model.ts'
 import { ORDER_STATE_NAMES, orderMeaning, orderTone } from '../parts/labels.ts'
 import { StrategyLink, TwoLines } from '../parts/rows.tsx'
-import { Ago, Until } from '../parts/values.tsx'
+import { Ago, Said, Until } from '../parts/values.tsx'
 import { usePage } from '../shell/context.tsx'
 import { whyHash } from '../shell/route.ts'
 import { type Column, column, VirtualTable } from './virtual-table.tsx'
@@ -31,11 +31,11 @@ const COLUMNS: readonly Column<OrderRow>[] = [
     </>
   )),
   column('what', 'Order', ({ what, venue }) => (
-    <TwoLines first={what} title={what} second={venue} />
+    <TwoLines first={<Said text={what} />} title={what} second={venue} />
   )),
   column('doing', 'Current step', ({ doing, overdue, intentId }) => (
     <TwoLines
-      first={doing}
+      first={<Said text={doing} />}
       title={doing}
       second={overdue ? <Command>tranched settle {intentId}</Command> : undefined}
     />

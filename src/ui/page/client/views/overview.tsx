@@ -17,10 +17,10 @@ import {
   StrategyName,
   WhyLink,
 } from '../parts/rows.tsx'
-import { Ago, Until } from '../parts/values.tsx'
+import { Ago, Said, Until } from '../parts/values.tsx'
 import { usePage } from '../shell/context.tsx'
 import { strategyHash, viewHash, whyHash } from '../shell/route.ts'
-import { GasTank, Holdings } from './holdings.tsx'
+import { GasTank, Holdings, Today } from './holdings.tsx'
 import { byFullness } from './limits.tsx'
 import { NoStrategies } from './strategies.tsx'
 import { Tiles } from './tiles.tsx'
@@ -43,6 +43,7 @@ export function Overview() {
           <Attention />
           <Card title="Value" more={{ href: viewHash('holdings'), text: 'Holdings' }}>
             <HoldingsChart simple />
+            <Today overview={overview} />
           </Card>
           <StrategiesCard />
           <FillsCard />
@@ -85,7 +86,7 @@ function Attention() {
               <Pill tone={tone}>{word}</Pill>
             </span>
             <span class="rest" title={text}>
-              {text}
+              <Said text={text} />
             </span>
           </li>
         ))}
@@ -171,7 +172,9 @@ function OrdersCard({ overview: { orders, counts } }: { overview: OverviewModel 
                   </span>
                 )}
               </span>
-              <span class="rest">{order.doing}</span>
+              <span class="rest">
+                <Said text={order.doing} />
+              </span>
             </li>
           ))}
         </ul>

@@ -5,7 +5,7 @@ import { count } from '../../../parts/wording/amounts.ts'
 import type { StrategyRow } from '../../model.ts'
 import { attentionOf } from '../parts/labels.ts'
 import { LastSkip, LastSlot, NextSlot, State, StrategyName, TwoLines } from '../parts/rows.tsx'
-import { Ago } from '../parts/values.tsx'
+import { Ago, Said } from '../parts/values.tsx'
 import { usePage } from '../shell/context.tsx'
 import { type Column, column, VirtualTable } from './virtual-table.tsx'
 
@@ -13,6 +13,7 @@ const FILTERS = {
   all: 'All',
   attention: 'Needs attention',
   active: 'Active',
+  finished: 'Finished',
   paused: 'Paused',
   disabled: 'Disabled',
   removed: 'Removed',
@@ -72,7 +73,7 @@ const COLUMNS: readonly Column<StrategyRow, StrategySort>[] = [
   column('name', 'Strategy', (row) => <StrategyName row={row} />, 'name'),
   column('state', 'State', (row) => <State row={row} />, 'state'),
   column('does', 'What it does', ({ does, schedule }) => (
-    <TwoLines first={does} title={does} second={schedule} secondTitle={schedule} />
+    <TwoLines first={<Said text={does} />} title={does} second={schedule} secondTitle={schedule} />
   )),
   column('next', 'Next slot', (row) => <NextSlot row={row} />, 'next'),
   column('outcome', 'Last slot', (row) => <LastSlot row={row} />, 'outcome'),

@@ -34,7 +34,8 @@ export function Tiles({ overview }: { overview: Overview }) {
       title: 'Strategies',
       view: 'strategies',
       figure: count(counts.active),
-      note: `active${inactiveText(counts)}`,
+      note: `${overview.halted === null ? 'active' : 'halted'}${inactiveText(counts)}`,
+      tone: overview.halted !== null && 'bad',
     },
     ...profitTiles(overview),
     nextTile(store),
@@ -85,9 +86,13 @@ function dayChange(totalValue: string, store: Store): string {
   return `${change} in ${roughDurationText(store.daemonNow() - fromSeconds * 1_000)}`
 }
 
-function inactiveText({ strategies, active, paused }: Overview['counts']): string {
-  const off = strategies - active - paused
-  return [paused > 0 && `, ${count(paused)} paused`, off > 0 && `, ${count(off)} off`]
+function inactiveText({ strategies, active, finished, paused }: Overview['counts']): string {
+  const off = strategies - active - finished - paused
+  return [
+    finished > 0 && `, ${count(finished)} finished`,
+    paused > 0 && `, ${count(paused)} paused`,
+    off > 0 && `, ${count(off)} off`,
+  ]
     .filter(Boolean)
     .join('')
 }
@@ -111,7 +116,7 @@ function profitTiles({ profit }: Overview): readonly Tile[] {
   ]
 }
 
-function nextTile({ strategies }: Store): Tile {
+function nextTile({ strategies, overview }: Store): Tile {
   const [next] = [...strategies.values()]
     .flatMap(({ name, nextSlotSeconds, state }) =>
       nextSlotSeconds === null || state !== 'active'
@@ -120,6 +125,8 @@ function nextTile({ strategies }: Store): Tile {
     )
     .sort((a, b) => a.atMs - b.atMs)
   const title = 'Next slot'
+  if (overview?.halted)
+    return { title, figure: <Unknown>none</Unknown>, note: 'halted', tone: 'bad' }
   if (next === undefined)
     return { title, figure: <Unknown>none</Unknown>, note: 'nothing is scheduled' }
   return { title, figure: <Until atMs={next.atMs} />, note: <span class="line">{next.name}</span> }

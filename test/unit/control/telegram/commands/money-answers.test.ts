@@ -105,7 +105,7 @@ test('/profit shows realised profit by strategy, and unrealised profit as valued
     'weekly-eth: 0 USDC',
   ])
   watch.observe({
-    ...{ type: 'profit', valueToken: USDC, held: [], cost: 6_000_000_000n },
+    ...{ type: 'profit', days: [], valueToken: USDC, held: [], cost: 6_000_000_000n },
     ...{ realised: 0n, unrealised: 1_400_000_000n, proceedsOfUnknownCost: 0n },
   })
   expect(await money.profit()).toContain('Unrealised +1,400 USDC; holdings cost 6,000 USDC')
