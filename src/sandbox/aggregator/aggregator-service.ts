@@ -111,6 +111,7 @@ export async function startAggregator(
     port: options.ports?.aggregator ?? 0,
     handle: createAggregatorService(settings, { ...common, intake, foreignBatch }),
     onCrash: internalFailure,
+    pageMethods: 'GET, POST',
     log,
   })
   undo.push(() => server.stop())

@@ -61,11 +61,16 @@ export function createAggregatorService(
     const at = `${request.method} ${path}`
     if (at === 'POST /') return answerCalls(request)
     if (at === 'GET /docs') return { status: 200, body: docs }
-    const isKnown = path === '/' || path === '/docs'
-    return rpcError(isKnown ? 405 : 404, errorOf('invalidRequest', 'POST / or GET /docs'))
+    const allow = ALLOW.get(path)
+    const refusal = rpcError(allow ? 405 : 404, errorOf('invalidRequest', 'POST / or GET /docs'))
+    return allow === undefined ? refusal : { ...refusal, headers: { allow } }
   }
 }
 
+const ALLOW = new Map<string | undefined, string>([
+  ['/', 'POST'],
+  ['/docs', 'GET'],
+])
 const UNREADABLE = {
   tooLarge: rpcError(
     413,
