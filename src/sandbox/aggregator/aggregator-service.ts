@@ -113,6 +113,7 @@ export async function startAggregator(
     port: options.ports?.aggregator ?? 0,
     handle: createAggregatorService(settings, { ...common, intake, foreignBatch, example }),
     onCrash: internalFailure,
+    pageMethods: 'GET, POST',
     log,
   })
   undo.push(() => server.stop())

@@ -43,7 +43,8 @@ export async function startGasless(
   const handle = createGaslessService(settings, parts)
   const port = options.ports?.gasless ?? 0
   const onCrash = internalFailure
-  const server = await startJsonServer({ name: 'gasless', port, handle, onCrash, log })
+  const pageMethods = 'GET, POST'
+  const server = await startJsonServer({ name: 'gasless', port, handle, onCrash, pageMethods, log })
   undo.push(() => server.stop())
   return { url: server.url, store, outage: server.outage }
 }

@@ -19,6 +19,8 @@ export type Reply = {
 export type Answer = Reply | 'drop'
 
 const REQUEST_MS_MAX = 30_000
+const EXPOSED_HEADERS =
+  'x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, allow'
 
 type JsonServerOptions = {
   /** Name in the log. */
@@ -27,15 +29,26 @@ type JsonServerOptions = {
   readonly handle: (request: IncomingMessage) => Promise<Answer>
   /** The answer when `handle` throws. That is a bug, and the server logs it. */
   readonly onCrash: () => Reply
+  /** Methods that pages of every origin may call (CORS). Without them, browsers keep pages away. */
+  readonly pageMethods?: string
   readonly log: SandboxLog
 }
 
 /** Serves on 127.0.0.1 only. */
-export async function startJsonServer({ name, port, handle, onCrash, log }: JsonServerOptions) {
+export async function startJsonServer(options: JsonServerOptions) {
+  const { name, port, handle, onCrash, pageMethods, log } = options
   const server = createServer({ requestTimeout: REQUEST_MS_MAX }, (request, response) => {
     const failed = (error: unknown): Reply => {
       log('sandbox.handlerFailed', { server: name, error: String(error) })
       return onCrash()
+    }
+    if (pageMethods !== undefined) {
+      response.setHeader('access-control-allow-origin', '*')
+      response.setHeader('access-control-expose-headers', EXPOSED_HEADERS)
+      if (isPreflight(request)) {
+        response.writeHead(204, preflightHeaders(request, pageMethods)).end()
+        return
+      }
     }
     void handle(request)
       .catch(failed)
@@ -76,6 +89,20 @@ export async function startJsonServer({ name, port, handle, onCrash, log }: Json
       clearTimeout(back)
       await close()
     },
+  }
+}
+
+function isPreflight({ method, headers }: IncomingMessage): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
+}
+
+function preflightHeaders({ headers }: IncomingMessage, methods: string): OutgoingHttpHeaders {
+  const wantsLoopback = headers['access-control-request-private-network'] === 'true'
+  return {
+    'access-control-allow-methods': methods,
+    'access-control-allow-headers': headers['access-control-request-headers'] ?? 'content-type',
+    'access-control-max-age': '600',
+    ...(wantsLoopback && { 'access-control-allow-private-network': 'true' }),
   }
 }
 

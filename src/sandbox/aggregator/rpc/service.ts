@@ -71,11 +71,16 @@ export function createAggregatorService(
       const body = openRpcDocument(methods.values(), { origin: originOf(request), passthrough })
       return { status: 200, body }
     }
-    const isKnown = path === '/' || path === '/docs'
-    return rpcError(isKnown ? 405 : 404, errorOf('invalidRequest', 'POST / or GET /docs'))
+    const allow = ALLOW.get(path)
+    const refusal = rpcError(allow ? 405 : 404, errorOf('invalidRequest', 'POST / or GET /docs'))
+    return allow === undefined ? refusal : { ...refusal, headers: { allow } }
   }
 }
 
+const ALLOW = new Map<string | undefined, string>([
+  ['/', 'POST'],
+  ['/docs', 'GET'],
+])
 const UNREADABLE = {
   tooLarge: rpcError(
     413,
