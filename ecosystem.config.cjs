@@ -5,9 +5,12 @@
 // (`wallets: { trader: { keystore, passwordFile } }`), not environment variables.
 //
 // This file serves a clone, which runs its own build, and a folder made by `tranched init`, which runs the installed program:
-// from its node_modules, else from the PATH.
+// from its node_modules, else from the PATH, else the program that made it.
 const { existsSync, realpathSync } = require('node:fs')
 const { delimiter, join } = require('node:path')
+
+/** The program that made this folder: `tranched init` writes its path here. */
+const madeBy = undefined
 
 const isClone = existsSync(join(__dirname, 'src/cli/main.ts'))
 
@@ -16,11 +19,12 @@ function program() {
   const installed = [
     join(__dirname, 'node_modules/tranched/dist/tranched.js'),
     ...(process.env.PATH || '').split(delimiter).map((folder) => join(folder, 'tranched')),
+    ...(madeBy === undefined ? [] : [madeBy]),
   ]
   const found = (isClone ? [own] : installed).find((file) => existsSync(file))
   if (found === undefined)
     throw new Error(
-      isClone ? `there is no ${own}: run \`npm run build\`` : 'no `tranched` on the PATH: install it, as docs/deployment.md says',
+      isClone ? `there is no ${own}: run \`npm run build\`` : `no \`tranched\` in node_modules, on the PATH or at ${madeBy}: install it, as docs/deployment.md says`,
     )
   // The resolved path stays the same across versions, and in the list of `pm2 save`.
   return realpathSync(found)

@@ -8,7 +8,7 @@ import { stateBound } from '../journal/events/state/state-identity.ts'
 import type { DaemonState } from '../journal/state/daemon-state.ts'
 import type { ManualOrder } from '../strategies/manual/manual-kind.ts'
 import { makesCalls, type Strategy } from '../strategies/registry.ts'
-import { askChain, askUntilClosing, within } from '../venues/chain-requests.ts'
+import { askUntilClosing, within } from '../venues/chain-requests.ts'
 import type { OrderContext } from '../venues/context.ts'
 import { executeIntent } from '../venues/execute-intent.ts'
 import { createPendingRequests } from '../venues/manual/requests.ts'
@@ -24,6 +24,7 @@ import { createTokenWatch } from './chain-comparison/token-watch.ts'
 import { type Controlled, halt, noteHaltFile, pause, resume } from './daemon-control.ts'
 import { drain, untilAborted } from './drain.ts'
 import { type Approved, approve } from './limits/approvals.ts'
+import { newestBlockSeconds } from './read-market.ts'
 import { missDropped, Registration } from './registration.ts'
 import { type Agenda, createAgenda } from './tick.ts'
 import type { Triggered } from './trigger.ts'
@@ -213,7 +214,7 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
         backgroundTasks
           .run(async () => {
             if (strategy === input.manual.name && !strategies.has(strategy)) {
-              const head = await readIdentity(context)
+              const head = await newestBlockSeconds(context)
               await agenda.settled()
               strategies.set(strategy, input.manual)
               await handleStrategies(context, registration, head)
@@ -225,7 +226,7 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
           .then(({ done }) => done),
       reload: (files) =>
         backgroundTasks.run(async () => {
-          const headSeconds = await readIdentity(context)
+          const headSeconds = await newestBlockSeconds(context)
           await tokens.read()
           await agenda.settled()
           const all = inForce(files.strategies)
@@ -306,14 +307,6 @@ export function requireSame(bound: Bound, { mode, chainId, genesisHash, owner }:
     throw new WrongStateError(
       `the state directory belongs to wallet ${bound.owner}, the config names ${owner}: use another stateDir`,
     )
-}
-
-/** Time of the newest block, epoch seconds. Rejects if the chain cannot be read. */
-async function readIdentity(context: OrderContext): Promise<number> {
-  const doing = { route: 'identity', doing: 'reading the newest block' } as const
-  const identity = await askChain(context, doing, () => context.ports.chain.identity())
-  if (!identity.ok) throw new Error('the chain cannot be read now; try again')
-  return identity.value.blockTimeSeconds
 }
 
 function handleStrategies(

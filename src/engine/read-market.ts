@@ -23,3 +23,11 @@ export async function readMarket(
   )
   return reply.ok ? reply.value : undefined
 }
+
+/** Time of the newest block, epoch seconds. Rejects if the chain cannot be read. */
+export async function newestBlockSeconds(context: OrderContext): Promise<number> {
+  const doing = { route: 'identity', doing: 'reading the newest block' } as const
+  const identity = await askChain(context, doing, () => context.ports.chain.identity())
+  if (!identity.ok) throw new Error('the chain cannot be read now; try again')
+  return identity.value.blockTimeSeconds
+}

@@ -19,7 +19,7 @@ test('status and history agree between a running daemon and a stopped one', asyn
   const running = await command('status')
   expect(running.code).toBe(0)
   expect(running.stdout).toMatch(new RegExp(`^running for .*, pid ${daemon.pid} \\(live, state in`))
-  expect(running.stdout).toMatch(/^buy-weth +(?:filled|-).* \d+ +\d+\/\d+ USDC +in \d/m)
+  expect(running.stdout).toMatch(/^buy-weth +\d+ +[\d,]+\/[\d,]+ USDC +in \d+s +(?:filled|-)/m)
   const asData = JSON.parse((await command('status', '--json')).stdout)
   expect(asData.running.pid).toBe(daemon.pid)
   expect(asData.wallet).toBe(rehearsal.report.trader.toLowerCase())

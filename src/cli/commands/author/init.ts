@@ -27,7 +27,10 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
   if (!answered.ok) throw misused(answered.text)
   const { value: answers } = answered
   const root = packageRoot()
-  const contents = await contentsOf(answers, (path) => readFile(join(root, path), 'utf8'))
+  const contents = await contentsOf(answers, async (path) => {
+    const text = await readFile(join(root, path), 'utf8')
+    return path === ECOSYSTEM ? withProgram(text, join(root, 'dist/tranched.js')) : text
+  })
   const dir = resolve(answers.dir)
   const done = await writeFolder(dir, contents, { force: options.force === true })
   const on = answers.mode === 'live' ? strategiesThatAreOn(dir) : []
@@ -47,6 +50,13 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
     ...on.map((file) => `  on     ${file}: config/live.yaml trades it with real money`),
     ...steps.flatMap(({ said, lines }) => ['', ...said, '', ...lines.map((line) => `  ${line}`)]),
   ])
+}
+
+const ECOSYSTEM = 'ecosystem.config.cjs'
+
+/** Names the program for a folder whose PATH has none, such as one made from a clone. */
+function withProgram(ecosystem: string, program: string): string {
+  return ecosystem.replace('const madeBy = undefined', `const madeBy = ${JSON.stringify(program)}`)
 }
 
 /**

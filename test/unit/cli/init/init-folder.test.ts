@@ -7,6 +7,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loadSettings } from '../../../../src/config/settings/load-settings.ts'
@@ -78,6 +79,20 @@ describe.each([
     }
     expect(yaml.map(([, text]) => text).join('\n')).not.toMatch(/your\.yaml|Copy it/)
   })
+})
+
+test('the pm2 file of a folder finds the program that made it, with none on the PATH', async () => {
+  const dir = temporaryDirectory()
+  await initFor({ dir, kinds: 'dca' })
+  const file = join(dir, 'ecosystem.config.cjs')
+  const path = process.env['PATH']
+  try {
+    process.env['PATH'] = '/nothing/here'
+    const { apps } = createRequire(import.meta.url)(file) as { apps: [{ script: string }] }
+    expect(apps[0].script).toBe(join(process.cwd(), 'dist/tranched.js'))
+  } finally {
+    process.env['PATH'] = path
+  }
 })
 
 test('only the owner can write the folder and read its keys', async () => {
