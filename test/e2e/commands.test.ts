@@ -31,7 +31,7 @@ test('status and history agree between a running daemon and a stopped one', asyn
   const stopped = await command('status')
   expect(stopped.stdout).toMatch(/^not running \(live, state in/)
   expect(stopped.stdout).toMatch(
-    new RegExp(`^buy-weth .* ${audited.fills} +${audited.fills * 25}/\\d+ USDC `, 'm'),
+    new RegExp(`^buy-weth +${audited.fills} +${audited.fills * 25}/[\\d,]+ USDC `, 'm'),
   )
   const { slots } = JSON.parse((await command('history', '--json', '--limit', '1000')).stdout)
   const filled = slots.filter((slot: { outcome: string }) => slot.outcome === 'filled')

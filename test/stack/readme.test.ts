@@ -95,6 +95,47 @@ test('the commands of the README start a sandbox and show its fills', async () =
   }
 })
 
+test('the commands of the README lead from a clone to a folder of its own under pm2', async () => {
+  const headings = ['## Write a strategy', '## See what it does', '## Stop it']
+  const sections = await Promise.all(headings.map((each) => commandsOf('README.md', each)))
+  const [write = [], see = [], stop = []] = sections.map((terminals) => terminals.flat())
+  expect(write).toEqual([
+    expect.stringMatching(/^alias tranched=/),
+    'tranched init my-bot && cd my-bot',
+  ])
+  const config = 'config/sandbox.yaml'
+  // The README's own line is for real money. A halt without a name is for every daemon of the machine.
+  const started = `TRANCHED_CONFIG=${config} TRANCHED_HTTP_PORT=0 npx pm2 start ecosystem.config.cjs`
+  const home = join(directory.path, 'home')
+  const session = (...lines: readonly string[]) =>
+    runProcess(
+      'bash',
+      ['-c', ['shopt -s expand_aliases', 'set -e', `cd '${clone}'`, ...lines].join('\n')],
+      {
+        env: {
+          ...env(),
+          HOME: home,
+          PATH: [join(clone, 'node_modules/.bin'), process.env['PATH']].join(':'),
+        },
+      },
+    )
+  const [alias = ''] = write
+  const first = await session(`mkdir -p '${home}'`, ...write, 'tranched validate', started)
+  expect(first.code, first.stdout + first.stderr).toBe(0)
+  const within = (line: string) => session(alias, 'cd my-bot', line)
+  await waitFor(
+    'a fill',
+    async () => /filled/.exec((await within('tranched status')).stdout) ?? undefined,
+  )
+  for (const line of [...see, ...stop]) {
+    const typed = line
+      .replace('NAME', 'buy-weth')
+      .replace(/^(tranched (?:halt|resume))/, `$1 --config ${config}`)
+    const { code, stdout, stderr } = await within(typed)
+    expect(code, `${typed}\n${stdout}\n${stderr}`).toBe(0)
+  }
+})
+
 test('the commands of the documentation lead from a clone to a Prometheus with fills of both venues', async () => {
   const terminals = await commandsOf('docs/monitoring.md', '### From a clone to a Prometheus')
   expect(terminals).toHaveLength(3)
