@@ -98,7 +98,7 @@ test.each(READINGS.map((reading) => [reading, SUBMISSIONS[reading]] as const))(
     })
 
     expect(await command('status')).toMatch(
-      new RegExp(`^${STRATEGY} +filled .* ago +${slots.length} `, 'm'),
+      new RegExp(`^${STRATEGY} +${slots.length} .* filled .* ago$`, 'm'),
     )
     const raw = await command(`why ${slots[0]?.slot} --raw`)
     expect(raw.split('\n').map((line) => line.split('  ')[1])).toEqual([

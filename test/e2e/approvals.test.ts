@@ -50,7 +50,7 @@ test('approvals are listed, revoked by a journaled transaction, and granted agai
     wants: { type: 'nothing', amount: null },
   })
   const text = await run(['approvals', 'list', '--config', rehearsal.config])
-  expect(text.stdout).toMatch(/^USDC +\d+ USDC +\d+ USDC today$/m)
+  expect(text.stdout).toMatch(/^USDC +[\d,]+ USDC +[\d,]+ USDC today$/m)
 
   const unsure = await revoke(rehearsal, 'USDC', 'DAI')
   expect([unsure.code, unsure.stderr]).toEqual([2, expect.stringMatching(/--yes/)])
