@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { QUIET } from '../../support/aggregator/aggregator.ts'
 import { sandboxForSuite } from '../../support/sandbox.ts'
@@ -38,8 +41,42 @@ test('a page may read answers, refusals and rate-limit headers', async () => {
   expect((await fetch(aggregatorUrl)).headers.get('allow')).toBe('POST')
 })
 
-test('the admin port grants pages nothing', async () => {
-  const answer = await preflight(`${sandbox().adminUrl}/fund`)
-  expect(answer.ok).toBe(false)
-  expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+test('the admin port refuses whatever a page sends, and does none of it', async () => {
+  const { adminUrl, market } = sandbox()
+  const preflighted = await preflight(`${adminUrl}/fund`)
+  expect(preflighted.status).toBe(403)
+  expect(preflighted.headers.get('access-control-allow-origin')).toBeNull()
+  const prices = market.state()
+  for (const headers of [
+    { origin },
+    { origin: 'null' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+  ]) {
+    // No preflight comes before a POST without a body.
+    const answer = await send('POST', `${adminUrl}/market/step`, headers)
+    expect(answer.status).toBe(403)
+    expect(await answer.json()).toMatchObject({ error: { code: 'FORBIDDEN' } })
+    expect((await send('GET', `${adminUrl}/orders`, headers)).status).toBe(403)
+  }
+  expect(market.state()).toEqual(prices)
 })
+
+test('the admin port answers programs and the address bar of a browser', async () => {
+  const { adminUrl } = sandbox()
+  for (const headers of [{}, { 'sec-fetch-site': 'none' }, { 'sec-fetch-site': 'same-origin' }])
+    expect((await send('POST', `${adminUrl}/market/step`, headers)).status).toBe(200)
+})
+
+/** A request with any headers, which fetch does not allow. */
+async function send(method: string, url: string, headers: OutgoingHttpHeaders): Promise<Response> {
+  const request = httpRequest(url, { method, headers, agent: false }).end()
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  const { statusCode = 0 } = response
+  const given = Object.entries(response.headers).map(([name, value]) => [name, String(value)])
+  const body = await text(response)
+  return new Response(body === '' ? null : body, {
+    status: statusCode,
+    headers: given as [string, string][],
+  })
+}
