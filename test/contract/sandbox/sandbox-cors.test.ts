@@ -38,7 +38,43 @@ test('a page may read answers, refusals and rate-limit headers', async () => {
     expect(headers.get('access-control-allow-origin')).toBe('*')
     expect(headers.get('access-control-expose-headers')).toContain('x-ratelimit-remaining')
   }
-  expect((await fetch(aggregatorUrl)).headers.get('allow')).toBe('POST')
+  expect((await fetch(aggregatorUrl)).headers.get('allow')).toBe('POST, OPTIONS')
+})
+
+test('HEAD answers like GET without a body, and OPTIONS without a preflight lists the methods', async () => {
+  const { gaslessUrl, aggregatorUrl } = sandbox()
+  const paths = [
+    [`${gaslessUrl}/api/v1/tokens?chainId=8453`, 'GET, HEAD, OPTIONS'],
+    [`${gaslessUrl}/api/v1/tokens/?chainId=8453`, 'GET, HEAD, OPTIONS'],
+    [`${gaslessUrl}/api/v1/openapi.json`, 'GET, HEAD, OPTIONS'],
+    [`${gaslessUrl}/api/v1/quote`, 'POST, OPTIONS'],
+    [`${gaslessUrl}/api/v1/orders`, 'POST, OPTIONS'],
+    [`${gaslessUrl}/api/v1/orders/some`, 'GET, HEAD, OPTIONS'],
+    [`${aggregatorUrl}/`, 'POST, OPTIONS'],
+    [`${aggregatorUrl}/docs`, 'GET, HEAD, OPTIONS'],
+    [`${aggregatorUrl}/docs/`, 'GET, HEAD, OPTIONS'],
+  ] as const
+  for (const [url, allow] of paths) {
+    const listed = await send('OPTIONS', url, {})
+    expect([url, listed.status, listed.headers.get('allow')]).toEqual([url, 204, allow])
+    expect(listed.headers.get('content-length')).toBeNull()
+    const [whole, head] = [await send('GET', url, {}), await send('HEAD', url, {})]
+    expect([url, head.status, await head.text()]).toEqual([url, whole.status, ''])
+    expect(head.headers.get('content-type')).toBe('application/json')
+    if (!allow.startsWith('GET')) expect(head.headers.get('allow')).toBe(allow)
+  }
+})
+
+test('a wrong method of a known path gets 405 with Allow, an unknown path 404', async () => {
+  const { gaslessUrl, aggregatorUrl } = sandbox()
+  const gasless = await send('DELETE', `${gaslessUrl}/api/v1/orders`, {})
+  expect([gasless.status, gasless.headers.get('allow')]).toEqual([405, 'POST, OPTIONS'])
+  expect(await gasless.json()).toMatchObject({ error: { code: 'BAD_REQUEST' } })
+  const aggregator = await send('PUT', `${aggregatorUrl}/docs`, {})
+  expect([aggregator.status, aggregator.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
+  expect(await aggregator.json()).toMatchObject({ id: null, error: { code: -32600 } })
+  for (const url of [`${gaslessUrl}/api/v1/nowhere`, `${gaslessUrl}/`, `${aggregatorUrl}/nowhere`])
+    for (const method of ['GET', 'OPTIONS']) expect((await send(method, url, {})).status).toBe(404)
 })
 
 test('the admin port refuses whatever a page sends, and does none of it', async () => {
