@@ -30,11 +30,15 @@ const SCHEMAS = {
   Order: orderSchema,
   Error: errorResponseSchema,
 }
+const ABOUT = [
+  'Amounts are base units as decimal text. HEAD answers like GET without a body.',
+  'Another method of a path is refused with 405 and the header Allow, an unknown path with 404, both with the schema Error.',
+  'Injected faults are not described.',
+].join(' ')
 const UNIT: Readonly<Record<ResetStyle, string>> = {
   epoch: 'milliseconds since 1970',
   duration: 'milliseconds from now',
 }
-const JSON_TYPE = 'application/json'
 
 /** Values by schema. */
 type Examples = ReadonlyMap<z.ZodType, unknown>
@@ -49,7 +53,7 @@ export function openApiDocument(
   const uri = (id: string): string => `#/components/schemas/${id}`
   const { schemas } = z.toJSONSchema(registry, { uri, io: 'input' })
   const content = (schema: z.ZodType, example = shown.examples.get(schema)) => ({
-    [JSON_TYPE]: {
+    'application/json': {
       schema: { $ref: uri(registry.get(schema)?.id ?? '') },
       ...(example !== undefined && { example }),
     },
@@ -100,8 +104,7 @@ export function openApiDocument(
     info: {
       title: 'Gasless swap service (sandbox)',
       version: '0.1.0',
-      description:
-        'Amounts are base units as decimal text. HEAD answers like GET without a body. Another method of a path is refused with 405 and the header Allow, an unknown path with 404, both with the schema Error. Injected faults are not described.',
+      description: ABOUT,
     },
     servers: [{ url: shown.base }],
     paths,

@@ -99,7 +99,10 @@ export function createGaslessService(
 /** The interface has no code for a wrong method; the nearest names the client's mistake. */
 function refused(status: 404 | 405): Reply {
   if (status === 404) return errorReply('NOT_FOUND', 'no such route')
-  return { ...badRequest('no such method here: Allow lists those that there are'), status }
+  return {
+    ...badRequest('the path does not take this method: the header Allow lists its methods'),
+    status,
+  }
 }
 
 function operationsOf(
