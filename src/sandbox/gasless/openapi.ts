@@ -64,41 +64,29 @@ export function openApiDocument(
     content: content(errorResponseSchema, { error: { code, message: description } }),
   })
   const described = (operation: Operation) => {
-    const { operationId, summary, parameter, body, result, replies } = operation
-    const { name, in: place, schema, rule } = parameter ?? {}
-    const successes = Object.entries(replies).map(([status, description]) => {
-      const links = result === createOrderResponseSchema && { links: ORDER_LINK }
-      return [status, { description, headers: RATE, content: content(result), ...links }]
-    })
-    const codes = Object.keys(STATUS).filter((code) => code !== 'NOT_FOUND' || place === 'path')
-    const refusals = codes.map((code) => [
-      STATUS[code as keyof typeof STATUS],
-      { $ref: `#/components/responses/${code}` },
+    const { operationId, summary, body, result, replies } = operation
+    const { name, in: place, schema, rule } = operation.parameter ?? {}
+    const parameter = schema && {
+      ...{ name, in: place, required: true, description: rule },
+      schema: plain(z.toJSONSchema(schema)),
+    }
+    const links = result === createOrderResponseSchema && { links: ORDER_LINK }
+    const success = { headers: RATE, content: content(result), ...links }
+    const successes = Object.entries(replies).map(([status, description]) => [
+      status,
+      { description, ...success },
     ])
+    const refusals = Object.entries(STATUS)
+      .filter(([code]) => code !== 'NOT_FOUND' || place === 'path')
+      .map(([code, status]) => [status, { $ref: `#/components/responses/${code}` }])
     return {
       operationId,
       summary,
-      ...(schema && {
-        parameters: [
-          {
-            name,
-            in: place,
-            required: true,
-            description: rule,
-            schema: plain(z.toJSONSchema(schema)),
-          },
-        ],
-      }),
+      ...(parameter && { parameters: [parameter] }),
       ...(body && { requestBody: { required: true, content: content(body) } }),
       responses: Object.fromEntries([...successes, ...refusals]),
     }
   }
-  const paths: Record<string, Record<string, ReturnType<typeof described>>> = {}
-  for (const operation of operations)
-    paths[operation.path] = {
-      ...paths[operation.path],
-      [operation.method.toLowerCase()]: described(operation),
-    }
   return {
     openapi: '3.1.0',
     info: {
@@ -107,11 +95,11 @@ export function openApiDocument(
       description: ABOUT,
     },
     servers: [{ url: shown.base }],
-    paths,
+    paths: Object.fromEntries(
+      operations.map((each) => [each.path, { [each.method.toLowerCase()]: described(each) }]),
+    ),
     components: {
-      schemas: Object.fromEntries(
-        Object.entries(schemas).map(([id, schema]) => [id, plain(schema)]),
-      ),
+      schemas: Object.fromEntries(Object.entries(schemas).map(([id, of]) => [id, plain(of)])),
       responses: {
         BAD_REQUEST: refusal('BAD_REQUEST', 'the request is invalid, or the service refuses it'),
         NOT_FOUND: refusal('NOT_FOUND', 'unknown order id'),
@@ -148,8 +136,8 @@ function plain({ $schema: _, $id: __, ...shape }: z.core.JSONSchema.BaseSchema) 
 }
 
 /**
- * A quote, its order and their replies. The requests run as they are: `quote` answers a live quote, which the public key of
- * the examples' account signs. Without a price in the market, the tokens alone.
+ * A quote, its order and their replies. The requests run as they are: `quote` answers a live quote, and the key that signs it
+ * is public. If the market has no price for it, the tokens alone.
  */
 export async function createExamples(
   tokens: readonly WireToken[],
