@@ -97,6 +97,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage) => Prom
     ...deps.aggregator,
   }
   return async (request) => {
+    if (isFromPage(request)) return problem(403, FROM_PAGE)
     const path = (request.url ?? '/').split('?')[0]
     const run = routes[`${request.method} ${path}`]
     if (run === undefined) {
@@ -106,6 +107,15 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage) => Prom
     const body = await readJson(request, BODY_BYTES_MAX)
     return body.ok ? attempt(() => run(body.value)) : problem(400, `the body is ${body.problem}`)
   }
+}
+
+const FROM_PAGE =
+  'the admin port refuses requests of web pages: send them from a program, such as curl'
+
+/** Browsers send a page's simple requests, such as a POST without a body, without asking the server first. */
+function isFromPage({ headers }: IncomingMessage): boolean {
+  const site = headers['sec-fetch-site'] ?? 'none'
+  return headers.origin !== undefined || !['none', 'same-origin'].includes(String(site))
 }
 
 function hasNoBody({ headers }: IncomingMessage): boolean {
@@ -122,9 +132,10 @@ async function attempt(run: () => Promise<unknown> | unknown): Promise<Reply> {
   }
 }
 
-function problem(status: 400 | 404, message: string): Reply {
-  const code = status === 404 ? 'NOT_FOUND' : 'BAD_REQUEST'
-  return { status, body: { error: { code, message } } }
+const CODES = { 400: 'BAD_REQUEST', 403: 'FORBIDDEN', 404: 'NOT_FOUND' } as const
+
+function problem(status: keyof typeof CODES, message: string): Reply {
+  return { status, body: { error: { code: CODES[status], message } } }
 }
 
 async function stateOf(deps: AdminDeps): Promise<unknown> {

@@ -1,24 +1,32 @@
 import type { IncomingMessage } from 'node:http'
 import type { Hex } from 'viem'
-import type { ZodType } from 'zod'
+import * as z from 'zod'
 import {
   createOrderRequestSchema,
+  createOrderResponseSchema,
   GASLESS_CHAIN_ID,
+  ID_LENGTH_MAX,
   orderId,
+  orderSchema,
   quoteRequestSchema,
+  quoteResponseSchema,
+  tokenListSchema,
   type WireCreateOrderResponse,
-  type WireErrorResponse,
   type WireQuoteRequest,
+  type WireQuoteResponse,
   type WireToken,
 } from '../../venues/swap/client/gasless-wire.ts'
 import type { Deployment } from '../evm/deploy.ts'
-import type { Faults, Route } from '../faults.ts'
+import type { Faults, Route, Tampering } from '../faults.ts'
 import { answerWithFaults, type FaultReplies } from '../http/fault-injection.ts'
-import { type Answer, type BodyProblem, type Reply, readJson } from '../http/json-server.ts'
+import type { Answer, Reply } from '../http/json-server.ts'
+import { answerMethod, originOf, withHeaders } from '../http/methods.ts'
 import { createRateLimiter } from '../http/rate-limit.ts'
 import type { Market, Pair } from '../market/market.ts'
 import type { SandboxToken } from '../tokens.ts'
 import type { GaslessSettings } from './gasless-settings.ts'
+import { createExamples, openApiDocument } from './openapi.ts'
+import { badRequest, errorReply, given, matched, type Operation, posted } from './operation.ts'
 import { type Order, type OrderStore, wireOrderOf } from './order-store.ts'
 import { createPermitDigest, generalDigest, recoverSigner } from './permit.ts'
 import { createQuote, type Quote } from './quotes.ts'
@@ -34,70 +42,144 @@ type GaslessDeps = {
 }
 
 const PREFIX = '/api/v1'
-const BODY_BYTES_MAX = 64 * 1024
 const NATIVE_PLACEHOLDERS = new Set([
   '0x0000000000000000000000000000000000000000',
   '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee',
 ])
-const STATUS: Readonly<Record<WireErrorResponse['error']['code'], number>> = {
-  BAD_REQUEST: 400,
-  NOT_FOUND: 404,
-  RATE_LIMITED: 429,
-  INTERNAL_ERROR: 500,
-}
-
-type Call = {
-  readonly request: IncomingMessage
-  readonly url: URL
-  /** The order id as sent; empty on other routes. */
-  readonly id: string
-}
-type Handler = (call: Call) => Reply | Promise<Reply>
 
 /** Request handler of the REST interface, with its rules, limits and faults. */
 export function createGaslessService(
   settings: GaslessSettings,
   deps: GaslessDeps,
 ): (request: IncomingMessage) => Promise<Answer> {
-  const limited = (route: Route, handle: Handler): ((call: Call) => Promise<Answer>) => {
+  const limited = (operation: Operation) => {
+    const { route, handle } = operation
     const limiter = createRateLimiter(settings.rateLimits[route], settings.rateLimitReset)
     const replies = faultReplies(route)
-    return (call) =>
+    const answer = (...call: Parameters<typeof handle>): Promise<Answer> =>
       answerWithFaults(deps.faults.forRequest(route), replies, async () => {
         const { allowed, retryAfterSeconds, headers } = limiter(Date.now())
-        const reply = allowed ? await handle(call) : replies.rateLimited(retryAfterSeconds)
+        const reply = allowed ? await handle(...call) : replies.rateLimited(retryAfterSeconds)
         return withHeaders(reply, headers)
       })
+    return { operation, answer }
   }
-  const routes = new Map([
-    ['GET /tokens', limited('tokens', tokensHandler(deps.deployment.tokens, settings.logoURI))],
-    ['POST /quote', limited('quote', quoteHandler(settings, deps))],
-    ['POST /orders', limited('orders', submitHandler(deps))],
-    [POLL, limited('order', pollHandler(deps.store))],
-  ])
+  const tokens = tokenList(deps.deployment.tokens, settings.logoURI)
+  const quote = createQuoter(settings, deps)
+  const operations = operationsOf(deps, { tokens, quote })
+  const routes = operations.map(limited)
+  const describe = async (request: IncomingMessage): Promise<Reply> => {
+    const examples = await createExamples(tokens, (wanted) => {
+      const quoted = quote(wanted, () => [])
+      return typeof quoted === 'string' ? undefined : quoted
+    })
+    const shown = {
+      base: `${originOf(request)}${PREFIX}`,
+      reset: settings.rateLimitReset,
+      examples,
+    }
+    return { status: 200, body: openApiDocument(operations, shown) }
+  }
   return async (request) => {
     const target = request.url ?? '/'
     if (!target.startsWith(`${PREFIX}/`) || !URL.canParse(target, 'http://localhost'))
-      return NO_ROUTE
+      return refused(404)
     const url = new URL(target, 'http://localhost')
-    const at = `${request.method} ${url.pathname.slice(PREFIX.length)}`
-    const id = /^GET \/orders\/([^/]*)$/.exec(at)?.[1]
-    const answer = routes.get(id === undefined ? at : POLL)
-    return answer === undefined ? NO_ROUTE : answer({ request, url, id: id ?? '' })
+    const at = url.pathname.slice(PREFIX.length)
+    if (/^\/openapi\.json\/?$/.test(at))
+      return answerMethod(request.method, { GET: () => describe(request) }, refused)
+    const found = routes.flatMap(({ operation, answer }) => {
+      const match = matched(operation, at, url)
+      return match ? [[operation.method, () => answer(request, match.value)] as const] : []
+    })
+    return answerMethod(request.method, Object.fromEntries(found), refused)
   }
 }
 
-const POLL = 'GET /orders/'
-const NO_ROUTE = errorReply('NOT_FOUND', 'no such route')
-
-/** The service's error envelope, with the status for the code. */
-function errorReply(code: WireErrorResponse['error']['code'], message: string): Reply {
-  const body: WireErrorResponse = { error: { code, message } }
-  return { status: STATUS[code], body }
+/** The interface has no code for a wrong method; the nearest names the client's mistake. */
+function refused(status: 404 | 405): Reply {
+  if (status === 404) return errorReply('NOT_FOUND', 'no such route')
+  return {
+    ...badRequest('the path does not take this method: the header Allow lists its methods'),
+    status,
+  }
 }
 
-function badRequest(message: string): Reply {
-  return errorReply('BAD_REQUEST', message)
+function operationsOf(
+  deps: GaslessDeps,
+  parts: { readonly tokens: WireToken[]; readonly quote: ReturnType<typeof createQuoter> },
+): readonly Operation[] {
+  const { tokens, quote } = parts
+  return [
+    {
+      operationId: 'listTokens',
+      method: 'GET',
+      path: '/tokens',
+      route: 'tokens',
+      summary: 'Lists the tokens that can be traded.',
+      ...given(
+        {
+          name: 'chainId',
+          in: 'query',
+          schema: z.literal(String(GASLESS_CHAIN_ID)),
+          rule: `must be ${GASLESS_CHAIN_ID}`,
+        },
+        () => ({ status: 200, body: tokens }),
+      ),
+      result: tokenListSchema,
+      replies: { 200: 'the tokens' },
+    },
+    {
+      operationId: 'requestQuote',
+      method: 'POST',
+      path: '/quote',
+      route: 'quote',
+      summary: 'Prices a sale or a purchase, and answers the typed data to sign.',
+      ...posted(quoteRequestSchema, (request) => {
+        const quoted = quote(request, deps.faults.forQuote)
+        return typeof quoted === 'string' ? badRequest(quoted) : { status: 200, body: quoted }
+      }),
+      result: quoteResponseSchema,
+      replies: { 200: 'the quote' },
+    },
+    {
+      operationId: 'submitOrder',
+      method: 'POST',
+      path: '/orders',
+      route: 'orders',
+      summary: 'Takes the signature of a quote as an order.',
+      ...posted(createOrderRequestSchema, submitter(deps)),
+      result: createOrderResponseSchema,
+      replies: {
+        200: 'the earlier order of this owner with this clientOrderId',
+        201: 'the new order',
+      },
+    },
+    {
+      operationId: 'getOrder',
+      method: 'GET',
+      path: '/orders/{orderId}',
+      route: 'order',
+      summary: 'Answers the status of an order.',
+      ...given(
+        {
+          name: 'orderId',
+          in: 'path',
+          schema: orderId,
+          rule: `must have 1 to ${ID_LENGTH_MAX} characters`,
+        },
+        (id) => {
+          const order = deps.store.byId(id)
+          const shown = order === undefined ? undefined : wireOrderOf(order, Date.now())
+          return shown === undefined
+            ? errorReply('NOT_FOUND', 'unknown order id')
+            : { status: 200, body: shown }
+        },
+      ),
+      result: orderSchema,
+      replies: { 200: 'the order' },
+    },
+  ]
 }
 
 export function internalFailure(): Reply {
@@ -115,12 +197,8 @@ function faultReplies(route: Route): FaultReplies {
   }
 }
 
-function withHeaders(reply: Reply, headers: Readonly<Record<string, string>>): Reply {
-  return { ...reply, headers: { ...reply.headers, ...headers } }
-}
-
-function tokensHandler(tokens: readonly SandboxToken[], logoURI: string | undefined): Handler {
-  const body: readonly WireToken[] = tokens.map(({ address, symbol, name, decimals }) => ({
+function tokenList(tokens: readonly SandboxToken[], logoURI: string | undefined): WireToken[] {
+  return tokens.map(({ address, symbol, name, decimals }) => ({
     chainId: GASLESS_CHAIN_ID,
     address,
     symbol,
@@ -128,35 +206,31 @@ function tokensHandler(tokens: readonly SandboxToken[], logoURI: string | undefi
     decimals,
     logoURI: logoURI?.replaceAll('{symbol}', symbol),
   }))
-  return ({ url }) =>
-    url.searchParams.get('chainId') === String(GASLESS_CHAIN_ID)
-      ? { status: 200, body }
-      : badRequest(`chainId must be ${GASLESS_CHAIN_ID}`)
 }
 
-function quoteHandler(settings: GaslessSettings, deps: GaslessDeps): Handler {
+/** Makes and keeps a quote. Returns text with the reason if it cannot. */
+function createQuoter(settings: GaslessSettings, deps: GaslessDeps) {
   const pairOf = createPairFinder(deps)
   const preferences = new Map<string, Preference>([
     ['auto', 'auto'],
     [settings.routingWords.preferOwn, 'preferOwn'],
     [settings.routingWords.onlyOwn, 'onlyOwn'],
   ])
-  return posted(quoteRequestSchema, (request) => {
+  return (
+    request: WireQuoteRequest,
+    tamperings: () => readonly Tampering[],
+  ): WireQuoteResponse | string => {
     const pair = pairOf(request)
-    if (typeof pair === 'string') return badRequest(pair)
+    if (typeof pair === 'string') return pair
     const preference = preferences.get(request.routingPreference ?? 'auto')
-    if (preference === undefined) return badRequest('unknown routingPreference')
-    const result = createQuote(settings, deps, {
-      request,
-      pair,
-      preference,
-      nowMs: Date.now(),
-      tamperings: deps.faults.forQuote(),
-    })
-    if (typeof result === 'string') return badRequest(result)
+    if (preference === undefined) return 'unknown routingPreference'
+    const nowMs = Date.now()
+    const wanted = { request, pair, preference, nowMs, tamperings: tamperings() }
+    const result = createQuote(settings, deps, wanted)
+    if (typeof result === 'string') return result
     deps.store.addQuote(result.quote)
-    return { status: 200, body: result.response }
-  })
+    return result.response
+  }
 }
 
 /** Returns text with the reason if the tokens cannot be traded. */
@@ -180,14 +254,14 @@ function createPairFinder(deps: GaslessDeps): (request: WireQuoteRequest) => Pai
  * `POST /orders`. Checks the signature, then the idempotency key, then age and use of the quote, so that a late replay finds
  * its order.
  */
-function submitHandler(deps: GaslessDeps): Handler {
+function submitter(deps: GaslessDeps) {
   const digestOf = createPermitDigest(GASLESS_CHAIN_ID)
   const isSigned = ({ tamperedTypedData, permit, owner }: Quote, signature: Hex): boolean => {
     const digest =
       tamperedTypedData === undefined ? digestOf(permit) : generalDigest(tamperedTypedData)
     return recoverSigner(digest, signature) === owner
   }
-  return posted(createOrderRequestSchema, (body) => {
+  return (body: z.output<typeof createOrderRequestSchema>): Reply => {
     const { quoteId, clientOrderId } = body
     const signature = body.signature as Hex
     const quote = deps.store.quote(quoteId)
@@ -207,49 +281,9 @@ function submitHandler(deps: GaslessDeps): Handler {
     )
     deps.onAccepted(order)
     return { status: 201, body: createdBody(order) }
-  })
+  }
 }
 
 function createdBody(order: Order): WireCreateOrderResponse {
   return { orderId: order.id, quoteId: order.quote.id, status: order.status }
-}
-
-function pollHandler(store: OrderStore): Handler {
-  return ({ id: idInPath }) => {
-    const id = decode(idInPath)
-    if (id === undefined || !orderId.safeParse(id).success)
-      return badRequest('orderId must have 1 to 128 characters')
-    const order = store.byId(id)
-    const shown = order === undefined ? undefined : wireOrderOf(order, Date.now())
-    return shown === undefined
-      ? errorReply('NOT_FOUND', 'unknown order id')
-      : { status: 200, body: shown }
-  }
-}
-
-function decode(part: string): string | undefined {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    // The path has a stray percent sign.
-    return undefined
-  }
-}
-
-const PROBLEMS: Readonly<Record<BodyProblem, string>> = {
-  notJson: 'content-type must be application/json',
-  tooLarge: `the body is larger than ${BODY_BYTES_MAX} bytes`,
-  malformed: 'the body is not well-formed JSON',
-}
-
-/** Handles a JSON body; answers 400 if it cannot be read or the schema refuses it. */
-function posted<Body>(schema: ZodType<Body>, handle: (body: Body) => Reply): Handler {
-  return async ({ request }) => {
-    const read = await readJson(request, BODY_BYTES_MAX)
-    if (!read.ok) return badRequest(PROBLEMS[read.problem])
-    const parsed = schema.safeParse(read.value)
-    if (parsed.success) return handle(parsed.data)
-    const [first] = parsed.error.issues
-    return badRequest(`${first?.path.join('.') || 'body'}: ${first?.message ?? 'invalid'}`)
-  }
 }

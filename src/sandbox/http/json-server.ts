@@ -108,11 +108,11 @@ function preflightHeaders({ headers }: IncomingMessage, methods: string): Outgoi
 
 function write(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
   const text = reply.body === undefined ? '' : JSON.stringify(reply.body)
-  const headers: OutgoingHttpHeaders = {
+  const ofBody = {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text),
-    ...reply.headers,
   }
+  const headers: OutgoingHttpHeaders = { ...(reply.status !== 204 && ofBody), ...reply.headers }
   // The server does not read the rest of an oversized body.
   if (request.isPaused()) headers.connection = 'close'
   response.writeHead(reply.status, headers)

@@ -177,10 +177,19 @@ describe('GET /orders/{orderId}', () => {
 describe('the envelope', () => {
   test.each([
     ['GET', '/nothing'],
-    ['DELETE', '/orders'],
     ['GET', '/orders/a/b'],
   ])('returns 404 for %s %s', async (method, path) => {
     expectError(await rest(sandbox(), method, path), 404, 'NOT_FOUND')
+  })
+
+  test.each([
+    ['DELETE', '/orders', 'POST, OPTIONS'],
+    ['PUT', '/orders/a', 'GET, HEAD, OPTIONS'],
+    ['GET', '/quote/', 'POST, OPTIONS'],
+  ])('returns 405 with the methods of the path for %s %s', async (method, path, allow) => {
+    const response = await rest(sandbox(), method, path)
+    expectError(response, 405, 'BAD_REQUEST')
+    expect(response.headers.get('allow')).toBe(allow)
   })
 
   test('returns 404 for a path outside the version prefix', async () => {

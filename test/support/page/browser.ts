@@ -21,8 +21,8 @@ export const WIDE = { width: 1_280, height: 900 }
 export const NARROW = { width: 360, height: 740 }
 
 /** Debian's Chromium, with a new and empty profile. */
-export function startBrowser(executablePath: string): Promise<Browser> {
-  return chromium.launch({ executablePath, headless: true, args: FLAGS })
+export function startBrowser(executablePath: string, ...flags: string[]): Promise<Browser> {
+  return chromium.launch({ executablePath, headless: true, args: [...FLAGS, ...flags] })
 }
 
 /** A page, and everything that it must not do. */

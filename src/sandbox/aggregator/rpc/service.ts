@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Faults } from '../../faults.ts'
 import { answerWithFaults } from '../../http/fault-injection.ts'
 import { type Answer, type Reply, readJsonText } from '../../http/json-server.ts'
+import { answerMethod, originOf } from '../../http/methods.ts'
 import { createRateLimiter } from '../../http/rate-limit.ts'
 import type { AggregatorSettings } from '../aggregator-settings.ts'
 import {
@@ -63,24 +64,19 @@ export function createAggregatorService(
       return { status: 200, headers, body: body.isBatch ? responses : responses[0] }
     })
   }
-  return async (request) => {
+  const describe = async (request: IncomingMessage): Promise<Reply> => ({
+    status: 200,
+    body: openRpcDocument(methods.values(), { origin: originOf(request), passthrough }),
+  })
+  return (request) => {
     const path = (request.url ?? '/').split('?')[0]
-    const at = `${request.method} ${path}`
-    if (at === 'POST /') return answerCalls(request)
-    if (at === 'GET /docs') {
-      const body = openRpcDocument(methods.values(), { origin: originOf(request), passthrough })
-      return { status: 200, body }
-    }
-    const allow = ALLOW.get(path)
-    const refusal = rpcError(allow ? 405 : 404, errorOf('invalidRequest', 'POST / or GET /docs'))
-    return allow === undefined ? refusal : { ...refusal, headers: { allow } }
+    if (path === '/')
+      return answerMethod(request.method, { POST: () => answerCalls(request) }, refused)
+    const isDocs = path === '/docs' || path === '/docs/'
+    return answerMethod(request.method, isDocs ? { GET: () => describe(request) } : {}, refused)
   }
 }
 
-const ALLOW = new Map<string | undefined, string>([
-  ['/', 'POST'],
-  ['/docs', 'GET'],
-])
 const UNREADABLE = {
   tooLarge: rpcError(
     413,
@@ -108,9 +104,8 @@ function tooMany(retryAfterSeconds: number): Reply {
   }
 }
 
-/** The address that the client used, also through a proxy. */
-function originOf({ headers: { host = 'localhost' } }: IncomingMessage): string {
-  return `http://${host}`
+function refused(status: 404 | 405): Reply {
+  return rpcError(status, errorOf('invalidRequest', 'POST / or GET /docs'))
 }
 
 function rpcError(status: number, error: RpcErrorObject): Reply {
