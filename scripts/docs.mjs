@@ -23,5 +23,5 @@ function run(command, args) {
   if (status !== 0) process.exit(status ?? 1)
 }
 
-if (!isInstalled()) run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
+if (!isInstalled()) run('npm', ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'])
 run(process.execPath, ['node_modules/vitepress/bin/vitepress.js', 'build', ...process.argv.slice(2)])
