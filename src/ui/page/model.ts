@@ -254,7 +254,7 @@ export type StrategyDetail = {
     readonly explorerUrl: string | null
     readonly function: string
     readonly value: Amount
-    /** Average of the calls in the range. */
+    /** Average of the calls of the last 30 days. */
     readonly charge: Amount | null
     readonly calls: number
   } | null

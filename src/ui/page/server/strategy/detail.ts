@@ -47,7 +47,7 @@ export async function readDetail(
   const { settings, strategy, observations, explorers, nowMs, asOfNow } = parts
   const pairs = chartPairs(strategy, settings.prices)
   const pair = pairs.find((each) => nameOf(each) === wanted) ?? pairs[0]
-  const period = { fromMs: nowMs - spanMsOf(range), untilMs: nowMs }
+  const period = { fromMs: nowMs - spanMsOf(pair === undefined ? 'month' : range), untilMs: nowMs }
   const { entries, ...past } = await searchPast(journal, { strategy: name, pair, ...period })
   const fills = entries.map(asOfNow).toReversed()
   const { portfolio, prices: observed } = observations
