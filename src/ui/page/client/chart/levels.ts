@@ -44,6 +44,8 @@ export function drawLevels(plot: UPlot, levels: readonly LevelLine[], palette: P
   ctx.rect(left, top, width, height)
   ctx.clip()
   ctx.lineWidth = scale
+  ctx.textAlign = 'left'
+  ctx.textBaseline = 'alphabetic'
   ctx.font = `${11 * scale}px system-ui, sans-serif`
   tint()
   let labelled = Number.NEGATIVE_INFINITY

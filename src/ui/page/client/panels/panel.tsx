@@ -10,7 +10,8 @@ import { Ago, Icon, Moment, Said } from '../parts/values.tsx'
 import { StopButton } from '../shell/commands.tsx'
 import { usePage } from '../shell/context.tsx'
 import { type Panel as PanelOf, strategyHash, viewHash, whyHash } from '../shell/route.ts'
-import { Money, PriceSection, StrategyFile, useDetail } from './strategy-detail.tsx'
+import { PriceSection } from './price-section.tsx'
+import { Money, StrategyFile, useDetail } from './strategy-detail.tsx'
 
 /** A modal dialog: the browser keeps the focus inside, closes it with Escape, and returns the focus. */
 export function Panel({ panel, close }: { panel: PanelOf | undefined; close(): void }) {

@@ -8,7 +8,7 @@ import { purchaseOf } from '../../../../journal/projections/purchases.ts'
 import type { DaemonState } from '../../../../journal/state/daemon-state.ts'
 import type { JournalPlace } from '../../../../store/file/journal-search.ts'
 import { readStrategyFile } from '../../../../strategies/files/load-strategies.ts'
-import { kindOf, makesCalls, type Strategy } from '../../../../strategies/registry.ts'
+import { makesCalls, type Strategy } from '../../../../strategies/registry.ts'
 import type { Amount, HoldingsRange, StrategyDetail } from '../../model.ts'
 import { type Explorers, type FillOnRecord, fillRow } from '../fill-rows.ts'
 import { spanMsOf } from '../holdings.ts'
@@ -152,7 +152,7 @@ function callOf(
   const sum = charges.reduce((all, charge) => all + charge, 0n)
   return {
     target,
-    explorerUrl: past.explorers[kindOf(strategy).venue].address(target),
+    explorerUrl: past.explorers.aggregated.address(target),
     function: label,
     value: amountOf(value, ETHER),
     charge: charges.length === 0 ? null : amountOf(sum / BigInt(charges.length), ETHER),
