@@ -42,6 +42,8 @@ export interface StrategyKind<S extends StrategyBase> {
   readonly portfolio: Answer<S, Portfolio> | undefined
   /** The strategy whose purchases it sells. */
   entry(strategy: S): Entry | undefined
+  /** What a chart of its price shows beside the price; undefined if nothing. */
+  marks(strategy: S, view: MarksView): Marks | undefined
   /** Undefined for kinds that do not wait for a price. */
   readonly trigger: PriceTrigger<S> | undefined
 }
@@ -140,6 +142,27 @@ export interface PriceTrigger<S> {
   mayFireAtOnce(strategy: S): boolean
   /** Prices strictly between which slots are decided as now; undefined if this price alone does not decide that. */
   quietBand(strategy: S, price: Ratio, view: MarketView): PriceBand | undefined
+}
+
+/** `price`: of the first of `pairs`, if known. */
+export type MarksView = Pick<MarketView, 'nowSeconds' | 'memory' | 'entry'> & {
+  readonly price: Ratio | undefined
+}
+
+export type Marks = {
+  /** In sell base units per buy base unit of the first of `pairs`. */
+  readonly levels?: readonly {
+    readonly name: string
+    readonly level: Ratio
+    /** Whether it trades there; otherwise it only gets ready to. */
+    readonly trades: boolean
+  }[]
+  /** Target shares of a portfolio, and the distance at which it trades. */
+  readonly weights?: readonly {
+    readonly token: Token
+    readonly weightBps: number
+    readonly bandBps: number
+  }[]
 }
 
 export type TriggerView = Pick<MarketView, 'prices' | 'memory' | 'entry'>

@@ -9,6 +9,7 @@ import type {
   FillsPage,
   HoldingsSeries,
   Overview,
+  StrategyDetail,
   StrategyRow,
   Why,
 } from '../../src/ui/page/model.ts'
@@ -109,6 +110,20 @@ test('the page shows fills of both venues as they arrive, and ends at once with 
   const rows = await site.get<StrategyRow[]>('/api/strategies')
   expect(rows.map(({ name }) => name)).toContain('call')
   expect((await site.get<HoldingsSeries>('/api/holdings')).value.length).toBeGreaterThan(0)
+  const name = swap?.strategy ?? ''
+  const detail = await waitFor(
+    'the profit and prices of a strategy',
+    () => site.get<StrategyDetail>(`/api/strategy?name=${name}`),
+    ({ traded, chart }) => traded.length > 0 && (chart?.prices.length ?? 0) > 0,
+  )
+  expect(detail).toMatchObject({
+    profit: { realised: { token: 'USDC' } },
+    file: { differs: false, problems: [] },
+  })
+  expect(detail.file?.text).toContain(`name: ${name}`)
+  expect(detail.chart?.fills.length).toBeGreaterThan(0)
+  const { call: caller } = await site.get<StrategyDetail>('/api/strategy?name=call')
+  expect(caller).toMatchObject({ function: 'record(bytes32)', charge: { token: 'ETH' } })
   const streamed = () => changesIn(stream.text).flatMap((each) => each.fills).length
   await waitFor('more than five fills', streamed, (count) => count > 5)
   const ids = changesIn(stream.text).map(({ overview: { revision } }) => revision)

@@ -130,6 +130,7 @@ const EXAMPLES: Examples = {
       realised: 5_000_000n,
       unrealised: 100_000_000n,
       proceedsOfUnknownCost: 0n,
+      strategies: new Map(),
       days: [],
     },
   ],

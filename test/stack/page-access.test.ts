@@ -16,7 +16,15 @@ import { PageServer } from '../support/page/page-server.ts'
 import { findBinary } from './binary.ts'
 
 const VIEWS = ['overview', 'strategies', 'orders', 'fills', 'unfilled', 'holdings', 'limits']
-const PANELS = ['strategy=balance-aero', 'why=weekly-eth:1795438800']
+const PANELS = [
+  'strategy=balance-aero',
+  'strategy=take-profit',
+  'strategy=weekly-eth',
+  'strategy=claim-weekly',
+  'why=weekly-eth:1795438800',
+]
+
+const PARTS: Readonly<Record<string, string>> = { why: '.story', strategy: '.yaml' }
 
 let browser: Browser
 const servers = {
@@ -64,12 +72,12 @@ describe.each(VARIANTS)('$colorScheme, $width px wide', ({ colorScheme, viewport
     for (const hash of [...VIEWS, ...PANELS]) {
       await goTo(page, hash)
       await page
-        .locator(hash.startsWith('why') ? '.story' : '.card, .rows')
+        .locator(PARTS[hash.replace(/=.*/, '')] ?? '.card, .rows')
         .first()
         .waitFor()
       expect(await barriers(page), hash).toEqual([])
       expect(await isTooWide(page), hash).toBe(false)
-      await picture(page, `normal-${hash.replace(/\W.*/, '')}-${width}-${colorScheme}`)
+      await picture(page, `normal-${hash.replace(/:.*/, '')}-${width}-${colorScheme}`)
     }
     expect(faults).toEqual([])
     await close()
@@ -107,6 +115,67 @@ describe.each(TWO_VARIANTS)('$colorScheme, $width px wide', ({ colorScheme, view
     }
     expect(await page.title()).not.toContain('owned')
     expect(faults).toEqual([])
+    await close()
+  })
+})
+
+describe('the dialog of a strategy', () => {
+  const openDialog = async (name: string, viewport = WIDE) => {
+    const opened = await openPage(browser, servers.normal.url, { viewport })
+    await goTo(opened.page, `strategy=${name}`)
+    const dialog = opened.page.getByRole('dialog')
+    await dialog.locator('.yaml').waitFor()
+    return { ...opened, dialog }
+  }
+
+  test('shows profit, next trigger and levels, and tells purchases from sales', async () => {
+    const { dialog, faults, close } = await openDialog('take-profit')
+    expect(await dialog.locator('.money').textContent()).toContain('−12.41 USDC realised')
+    expect(await dialog.locator('.next-trigger').textContent()).toMatch(
+      /Next trigger: below 2940, at 2,940 USDC, [\d.]+ % (below|above) the price now/,
+    )
+    const levels = await dialog.getByRole('list', { name: 'Levels' }).getByRole('listitem').count()
+    expect(levels).toBe(4)
+    await dialog.getByText('week', { exact: true }).click()
+    const legend = dialog.getByRole('list', { name: 'Fills in the chart' })
+    await legend.getByText(/\d+ purchases/).waitFor()
+    await legend.getByText(/\d+ sales/).waitFor()
+    expect(faults).toEqual([])
+    await close()
+  })
+
+  test('reads a price and a fill by the arrow keys', async () => {
+    const { page, dialog, close } = await openDialog('take-profit')
+    await dialog.getByText('week', { exact: true }).click()
+    await dialog.locator('.legend').waitFor()
+    await dialog.locator('.plot').focus()
+    const read = async () => await dialog.locator('.reading').textContent()
+    await page.keyboard.press('ArrowLeft')
+    const before = await read()
+    await page.keyboard.press('ArrowLeft')
+    expect(await read()).not.toBe(before)
+    const near = dialog.locator('.chart .near')
+    for (let steps = 0; steps < 200 && (await near.textContent()) === ''; steps += 1)
+      await page.keyboard.press('ArrowLeft')
+    expect(await near.textContent()).toMatch(/: sold [\d.]+ (USDC|WETH) for [\d.]+ (USDC|WETH)$/)
+    await close()
+  })
+
+  test('shows the file with a caret under its problem', async () => {
+    const { dialog, close } = await openDialog('weekly-eth')
+    expect(await dialog.locator('.yaml .fault').textContent()).toMatch(
+      /^\^{6}\s+amuont: unknown key; expected: amount$/,
+    )
+    expect(await dialog.locator('.note.bad').textContent()).toContain('is refused')
+    await close()
+  })
+
+  test('shows what a call strategy calls and pays, and no chart', async () => {
+    const { dialog, close } = await openDialog('claim-weekly', { width: 390, height: 844 })
+    expect(await dialog.locator('.money').textContent()).toMatch(
+      /Target0x7104.*Functionclaim\(address\).*0\.000104177 ETH, average of 4 calls/,
+    )
+    expect(await dialog.locator('.plot').count()).toBe(0)
     await close()
   })
 })

@@ -1,5 +1,5 @@
 import type { Token } from '../../domain/money/token.ts'
-import type { Positions } from './positions.ts'
+import type { Positions, StrategyTrades } from './positions.ts'
 
 /** Holdings of one token bought by orders. */
 type Held = {
@@ -22,6 +22,7 @@ export type AccountStatus = {
   readonly unrealised: bigint | undefined
   /** Proceeds from tokens of unknown cost; excluded from all profits. */
   readonly proceedsOfUnknownCost: bigint
+  readonly strategies: ReadonlyMap<string, StrategyTrades>
 }
 
 /** `worthOf` returns an amount's current value in base units of the value token; undefined if unknown. */
@@ -42,5 +43,6 @@ export function accountStatusOf(
     0n,
   )
   const unrealised = value === undefined ? undefined : value - cost
-  return { valueToken, held, cost, unrealised, ...positions.profit }
+  const { profit, strategies } = positions
+  return { valueToken, held, cost, unrealised, strategies, ...profit }
 }

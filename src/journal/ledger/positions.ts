@@ -35,6 +35,18 @@ type Profit = {
   readonly proceedsOfUnknownCost: bigint
 }
 
+/** What a strategy traded, and its profit by sales, in base units of the value token. */
+export type StrategyTrades = {
+  readonly realised: bigint
+  /** By `SELL BUY`. Amounts in base units. */
+  readonly traded: ReadonlyMap<
+    string,
+    Pick<Trade, 'sell' | 'buy' | 'paid' | 'received'> & { readonly fills: number }
+  >
+}
+
+type Booked = Pick<Trade, 'sell' | 'buy' | 'paid' | 'received'> & Partial<Pick<Trade, 'strategy'>>
+
 type Holding = {
   readonly token: Token
   lots: Lot[]
@@ -50,6 +62,7 @@ export class Positions {
   readonly #method: CostMethod
   readonly #value: Token
   readonly #holdings = new Map<Address, Holding>()
+  readonly #strategies = new Map<string, StrategyTrades>()
   #realised = 0n
   #proceedsOfUnknownCost = 0n
 
@@ -65,13 +78,30 @@ export class Positions {
       const own = lots.slice(first).map((lot) => ({ ...lot }))
       copy.#holdings.set(address, { token, lots: own, first: 0, unknown })
     }
+    for (const [name, trades] of this.#strategies) copy.#strategies.set(name, trades)
     copy.#realised = this.#realised
     copy.#proceedsOfUnknownCost = this.#proceedsOfUnknownCost
     return copy
   }
 
   /** Books a trade and returns its realised profit in base units of the value token. */
-  take({ sell, buy, paid, received }: Pick<Trade, 'sell' | 'buy' | 'paid' | 'received'>): bigint {
+  take(trade: Booked): bigint {
+    const realised = this.#book(trade)
+    const { strategy, sell, buy, paid, received } = trade
+    if (strategy === undefined) return realised
+    const known = this.#strategies.get(strategy)
+    const pair = `${sell.symbol} ${buy.symbol}`
+    const before = known?.traded.get(pair) ?? { fills: 0, paid: 0n, received: 0n }
+    const sums = { paid: before.paid + paid, received: before.received + received }
+    const traded = { sell, buy, fills: before.fills + 1, ...sums }
+    this.#strategies.set(strategy, {
+      realised: (known?.realised ?? 0n) + realised,
+      traded: new Map(known?.traded).set(pair, traded),
+    })
+    return realised
+  }
+
+  #book({ sell, buy, paid, received }: Booked): bigint {
     const isValue = ({ address }: Token): boolean => address === this.#value.address
     if (isValue(sell)) {
       this.#add(buy, { amount: received, cost: paid })
@@ -97,6 +127,10 @@ export class Positions {
         heldOfUnknownCost: unknown,
       }
     })
+  }
+
+  get strategies(): ReadonlyMap<string, StrategyTrades> {
+    return this.#strategies
   }
 
   get profit(): Profit {

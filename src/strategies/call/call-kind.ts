@@ -46,6 +46,7 @@ export const call: StrategyKind<CallStrategy> = {
   mostPerSlot: ({ value }) => value,
   nextSale: none,
   slicedTotal: none,
+  marks: none,
   sampleSwap: ({ name }) => `no strategy that swaps is named ${name}`,
   portfolio: undefined,
   entry: none,

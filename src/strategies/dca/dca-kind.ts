@@ -47,6 +47,17 @@ export const dca: StrategyKind<DcaStrategy> = {
       : `dca ${sold.symbol} -> ${amountText(size.amount, bought)}`
   },
   shapesNoOrder: [],
+  marks({ dips, ...strategy }, { price, ...view }) {
+    const highest = price && highsOf({ ...strategy, dips }, view, price)[0]?.price
+    if (highest === undefined) return undefined
+    return {
+      levels: dips.map(({ dropBps }) => ({
+        name: `dip of ${dropBps / 100}%`,
+        level: scaleBps(highest, -dropBps),
+        trades: true,
+      })),
+    }
+  },
   fixedOrder: ({ size, sell: { token } }) =>
     size.side === 'buy' ? undefined : { token, amount: size.amount },
   plannedOrders(strategy, inputs) {
@@ -114,7 +125,11 @@ type High = { readonly atSeconds: number; readonly price: Ratio }
 /** Beyond this, highs after the first are dropped, which makes a later dip smaller, never larger. */
 const HIGHS_MAX = 64
 
-function highsOf(strategy: DcaStrategy, view: MarketView, price: Ratio): readonly High[] {
+function highsOf(
+  strategy: DcaStrategy,
+  view: Pick<MarketView, 'nowSeconds' | 'memory'>,
+  price: Ratio,
+): readonly High[] {
   const oldest = view.nowSeconds - strategy.dipWindowMs / 1000
   const before = (view.memory[keyOf(strategy)] ?? '').split(',').flatMap((text): High[] => {
     const [at = '', ratio] = text.split('@')

@@ -21,6 +21,7 @@ export const oneDirection = {
   assets: ({ sell, buy }: TradeBase) => [sell, buy],
   sells: ({ sell }: TradeBase) => [sell],
   pairs: ({ sell, buy }: TradeBase) => [{ sell: sell.token, buy: buy.token }],
+  marks: none,
 } as const
 
 /** Members of kinds that trade by holdings or a module, whose orders only caps bound. */
@@ -35,6 +36,7 @@ export const byHoldings = {
   mostPerSlot: none,
   nextSale: none,
   slicedTotal: none,
+  marks: none,
   sampleSwap: ({ name }: SwapBase) =>
     `${name} decides by its holdings what it trades; give --sell, --buy and --amount`,
 } as const

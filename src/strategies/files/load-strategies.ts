@@ -120,6 +120,16 @@ function findFiles(
   return { ok: true, files: files.map((name) => join(dir, name)), unread }
 }
 
+/**
+ * Reads one file by itself. `text` has secrets masked; undefined if the file cannot be read. Does not check what other files
+ * say.
+ */
+export function readStrategyFile(file: string, settings: Settings) {
+  const given = { settings, pricePath: createPricePaths(settings.prices.values()), puts: [] }
+  const { document, strategy, problems } = readFileOf(file, { ...given, readFile: readDiskFile })
+  return { text: document?.source.masked, strategy, problems }
+}
+
 type StrategyFile = {
   readonly file: string
   readonly document?: ConfigDocument

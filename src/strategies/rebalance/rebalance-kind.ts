@@ -55,6 +55,7 @@ export const rebalance: StrategyKind<RebalanceStrategy> = {
       .filter(({ token }) => token !== quote)
       .map(({ token }) => ({ sell: quote, buy: token })),
   shapesNoOrder: [],
+  marks: ({ targets, bandBps }) => ({ weights: targets.map((each) => ({ ...each, bandBps })) }),
   portfolio: (strategy) => ({ quote: strategy.quote, assets: heldAssets(strategy) }),
 }
 

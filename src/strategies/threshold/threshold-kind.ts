@@ -73,6 +73,15 @@ export const threshold: StrategyKind<ThresholdStrategy> = {
     if (fixed?.type !== 'amount') return `${name} sells a share; give --sell, --buy and --amount`
     return { sell, buy, price, ...exactly(fixed.amount) }
   },
+  marks(strategy, { price, ...view }) {
+    if (price === undefined) return undefined
+    const levels = watchRungs(strategy, price, view).flatMap(({ rung: { id }, state, next }) => {
+      if (next === undefined) return []
+      const trades = state !== 'disarmed'
+      return [{ name: trades ? id : `${id} is armed again`, level: next, trades }]
+    })
+    return { levels }
+  },
   portfolio: ({ watch, sell, buy }) => ({ quote: watch.quote, assets: [sell, buy] }),
   entry({ entryOf: of, watch, rungs }) {
     if (of === undefined) return undefined

@@ -206,6 +206,91 @@ export type HoldingsSeries = {
 
 export type HoldingsRange = 'day' | 'week' | 'month' | 'year'
 
+/** What one strategy's dialog shows beside its row. */
+export type StrategyDetail = {
+  /** Undefined figures are unknown. Null before the journal is read back, and without a price feed. */
+  readonly profit: {
+    readonly realised: Amount
+    /** Of `held` at the price now. */
+    readonly unrealised: Amount | null
+  } | null
+  /** All fills, by pair. */
+  readonly traded: readonly {
+    readonly fills: number
+    readonly sold: Amount
+    readonly bought: Amount
+    /** Average, in the sold token per bought token. */
+    readonly price: string | null
+  }[]
+  /** Its purchases that it did not sell, if it only buys. */
+  readonly held: {
+    readonly amount: Amount
+    readonly cost: Amount
+    readonly price: string | null
+  } | null
+  /** Null for a removed strategy. */
+  readonly file: {
+    readonly name: string
+    /** With secrets masked; null if unreadable. */
+    readonly text: string | null
+    /** True if `text` is only the beginning. */
+    readonly isCut: boolean
+    /** The daemon trades by other content. */
+    readonly differs: boolean
+    /** Why the content on disk is refused. */
+    readonly problems: readonly {
+      readonly line: number
+      readonly path: string
+      readonly message: string
+      readonly expected: string
+      /** Source lines with a caret. */
+      readonly frame: string
+    }[]
+  } | null
+  readonly chart: PriceChart | null
+  /** For kinds with a contract call. */
+  readonly call: {
+    readonly target: string
+    readonly explorerUrl: string | null
+    readonly function: string
+    readonly value: Amount
+    /** Average of the calls of the last 30 days. */
+    readonly charge: Amount | null
+    readonly calls: number
+  } | null
+}
+
+/** Prices are whole quote per whole base. */
+export type PriceChart = {
+  /** `WETH/USDC`. */
+  readonly pair: string
+  /** Pairs to choose from. */
+  readonly pairs: readonly string[]
+  /** Both of one length, oldest first. */
+  readonly atSeconds: readonly number[]
+  readonly prices: readonly number[]
+  /** False if the search for prices and fills stopped early. */
+  readonly whole: boolean
+  /** In the range, oldest first: at most 500. */
+  readonly fills: readonly FillRow[]
+  readonly levels: readonly {
+    readonly name: string
+    readonly price: number
+    readonly kind: 'trade' | 'ready' | 'bound'
+    /** From the last price, in percent; negative below. */
+    readonly awayPercent: number | null
+  }[]
+  /** Index in `levels` of the nearest at which it trades. */
+  readonly next: number | null
+  /** Shares of a portfolio, in percent. */
+  readonly weights: readonly {
+    readonly token: string
+    readonly target: number
+    readonly band: number
+    readonly now: number | null
+  }[]
+}
+
 /** Oldest first. */
 export type Why = {
   readonly slot: string
@@ -236,6 +321,7 @@ export type Change = {
  * - `/api/fills?limit=100&before=CURSOR&strategy=NAME`: FillsPage
  * - `/api/unfilled?limit=100&before=CURSOR&strategy=NAME&skipped=yes`: UnfilledPage; skips only if asked for
  * - `/api/holdings?range=day`: HoldingsSeries
+ * - `/api/strategy?name=NAME&range=day&pair=WETH/USDC`: StrategyDetail, or 404; the first of its pairs by default
  * - `/api/why?slot=STRATEGY:SECONDS`: Why, or 404 with `{ "error": "..." }`
  * - `/events?since=REVISION`: server-sent events, `change` with a Change; a comment every 15 s without changes. The first
  *   event comes at once, with the changes since that overview's revision (all rows, if the revision is another process's);
@@ -252,6 +338,7 @@ export type PageRoute =
   | '/api/fills'
   | '/api/unfilled'
   | '/api/holdings'
+  | '/api/strategy'
   | '/api/why'
   | '/api/control'
   | '/events'

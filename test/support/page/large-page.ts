@@ -12,12 +12,17 @@ scrubber.add('hunter2hunter2')
  * A page over the journal that `writeLargeJournal` left in a directory, with this many strategies. Throws where a page
  * would warn.
  */
-export function openLargePage(dir: string, large: LargeJournal, strategies: number): Page {
+export function openLargePage(
+  dir: string,
+  large: LargeJournal,
+  strategies: number,
+  nowMs = 1_800_000_000_000,
+): Page {
   const settings = pageSettings(dir)
   const page = createPage({
     settings,
     version: '1',
-    now: () => 1_800_000_000_000,
+    now: () => nowMs,
     hiding: { clean: scrubber.text, value: scrubber.value },
     describe: ({ kind, enabled, name }) => ({
       ...{ kind, enabled },

@@ -6,15 +6,23 @@ import type {
   HoldingsRange,
   HoldingsSeries,
   Overview,
+  StrategyDetail,
   StrategyRow,
   UnfilledPage,
   UnfilledRow,
   Why,
 } from '../../../src/ui/page/model.ts'
+import { strategyDetail } from './page-detail.ts'
 import { fillRow, fillRows, holdingsSeries } from './page-fills.ts'
 import { emptyOverview, fullOverview } from './page-overview.ts'
 import { strategyRows } from './page-strategies.ts'
-import { poisonedFill, poisonedOverview, poisonedStrategy, poisonedTimeline } from './poison.ts'
+import {
+  poisonedDetail,
+  poisonedFill,
+  poisonedOverview,
+  poisonedStrategy,
+  poisonedTimeline,
+} from './poison.ts'
 
 /** Seeded page data without a daemon, realistic enough for screenshots. */
 export type PageRigOptions = {
@@ -96,6 +104,14 @@ export class PageRig {
     if (this.options.fills === 0)
       return { valueToken: 'USDC', atSeconds: [], value: [], tokens: [] }
     return holdingsSeries(range, this.now(), createRandom(`${range}`))
+  }
+
+  strategy(name: string, range: HoldingsRange): StrategyDetail | undefined {
+    const row = this.#strategies.find((each) => each.name === name)
+    if (row === undefined) return undefined
+    const fills = this.#fills.filter((fill) => fill.strategy === name)
+    const detail = strategyDetail(row, { fills, range, nowMs: this.now() })
+    return this.options.hostile ? poisonedDetail(detail) : detail
   }
 
   why(slot: string): Why | undefined {

@@ -99,6 +99,8 @@ export class PageServer {
         return this.rig.unfilled()
       case '/api/holdings':
         return this.rig.holdings(query.get('range') as HoldingsRange)
+      case '/api/strategy':
+        return this.rig.strategy(query.get('name') ?? '', query.get('range') as HoldingsRange)
       case '/api/why':
         return this.rig.why(query.get('slot') ?? '')
       default:

@@ -1,4 +1,10 @@
-import type { FillRow, Overview, StrategyRow, Why } from '../../../src/ui/page/model.ts'
+import type {
+  FillRow,
+  Overview,
+  StrategyDetail,
+  StrategyRow,
+  Why,
+} from '../../../src/ui/page/model.ts'
 
 /** Every text attempts to become markup, every address to run a script. */
 
@@ -72,4 +78,24 @@ export function poisonedTimeline(lines: Why['lines']): Why['lines'] {
     sentences: [MARKUP],
     facts: facts.map(() => [MARKUP, MARKUP]),
   }))
+}
+
+export function poisonedDetail(detail: StrategyDetail): StrategyDetail {
+  const amount = { amount: MARKUP, token: MARKUP }
+  const { chart } = detail
+  const problem = { line: 1, path: MARKUP, message: MARKUP, expected: MARKUP, frame: MARKUP }
+  return {
+    profit: { realised: amount, unrealised: amount },
+    traded: [{ fills: 1, sold: amount, bought: amount, price: MARKUP }],
+    held: { amount, cost: amount, price: MARKUP },
+    file: { name: MARKUP, text: MARKUP, isCut: true, differs: true, problems: [problem] },
+    chart: chart && {
+      ...chart,
+      pair: MARKUP,
+      pairs: [MARKUP, `${MARKUP}2`],
+      levels: [{ name: MARKUP, price: 3_000, kind: 'trade', awayPercent: 1 }],
+      weights: [{ token: MARKUP, target: 1, band: 1, now: 1 }],
+    },
+    call: null,
+  }
 }

@@ -581,6 +581,7 @@ test('costs and profit are gauges in the value token, and unknown figures have n
     cost: 20_000_000n,
     realised: -1_500_000n,
     proceedsOfUnknownCost: 0n,
+    strategies: new Map(),
     days: [],
   } as const
   const held = { token: weth, amount: 10n ** 16n, cost: 20_000_000n, value: 25_000_000n }

@@ -240,6 +240,10 @@ const RANGES: Readonly<
   year: { spanSeconds: 366 * DAY, stepSeconds: DAY },
 }
 
+export function spanMsOf(range: HoldingsRange): number {
+  return RANGES[range].spanSeconds * 1000
+}
+
 export function isHoldingsRange(text: string): text is HoldingsRange {
   return Object.hasOwn(RANGES, text)
 }

@@ -1,3 +1,4 @@
+import type { Address, Ratio } from '../../../domain/money/units.ts'
 import type { IntentId } from '../../../domain/order/intent.ts'
 import { intentClosed } from '../../../journal/events/order/outcomes.ts'
 import { type JournalEvent, strategyIn } from '../../../journal/events/registry.ts'
@@ -25,6 +26,16 @@ export type ObservedPortfolio = Pick<Seen<'portfolio'>, 'valueToken' | 'holdings
   readonly atMs: number
 }
 
+/** Prices of a reading of the wallet, by token: base units of the value token per base unit. */
+export type ObservedPrices = {
+  readonly atSeconds: number
+  readonly prices: ReadonlyMap<Address, Ratio>
+}
+
+/** Half a day. */
+const PRICES_MAX = 720
+const PRICES_EVERY_SECONDS = 60
+
 /** Parts of the page that an event changes. */
 export type Touched =
   | { readonly strategy: string | undefined; readonly overview: boolean }
@@ -41,6 +52,8 @@ export class Observations {
   /** Why an unsigned order waits. */
   readonly waiting = new Map<IntentId, string>()
   portfolio: ObservedPortfolio | undefined
+  /** Oldest first, at most one a minute; the last is the newest of all. */
+  prices: readonly ObservedPrices[] = []
   profit: Seen<'profit'> | undefined
   /** `profit` when the wallet was last read, so that both are of one moment. */
   profitAtReading: Seen<'profit'> | undefined
@@ -63,6 +76,7 @@ export class Observations {
       case 'portfolio':
         this.portfolio = { ...event, atMs: this.#now() }
         this.profitAtReading = this.profit
+        this.#observePrices(event)
         return OVERVIEW
       case 'profit':
         this.profit = event
@@ -122,6 +136,17 @@ export class Observations {
     const isSame = observed.waits?.slotSeconds === slotSeconds && observed.waits.why === why
     observed.waits = { slotSeconds, why }
     return isSame ? undefined : { strategy, overview: false }
+  }
+
+  #observePrices({ holdings }: Seen<'portfolio'>): void {
+    const atSeconds = Math.floor(this.#now() / 1000)
+    const prices = new Map(
+      holdings.flatMap(({ address, price }) => (price ? [[address, price]] : [])),
+    )
+    const [before = 0] = this.prices.slice(-2).map((each) => each.atSeconds)
+    const isSoon = this.prices.length > 1 && atSeconds - before < PRICES_EVERY_SECONDS
+    const kept = isSoon ? this.prices.slice(0, -1) : this.prices.slice(1 - PRICES_MAX)
+    this.prices = [...kept, { atSeconds, prices }]
   }
 
   #observeBalance({ wallet, token, amount, decimals }: Seen<'wallet-balance'>): Touched {

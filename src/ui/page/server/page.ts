@@ -8,13 +8,14 @@ import type { JournalPlace } from '../../../store/file/journal-search.ts'
 import type { Strategy } from '../../../strategies/registry.ts'
 import { byRoute } from '../../../venues/projections.ts'
 import type { HoldingsRange, Overview } from '../model.ts'
-import { createExplorer } from './fill-rows.ts'
+import { createExplorer, type FillOnRecord } from './fill-rows.ts'
 import { type FillQuery, searchFills } from './fill-search.ts'
 import { createHoldingsCurve } from './holdings.ts'
 import { overviewOf, type PageSubject } from './overview.ts'
 import { type ChangeText, cleanJson, createReadModel, type Made } from './read-model.ts'
 import { readRecentEvents } from './recent-events.ts'
 import { RECENT_FILLS_MAX } from './recent-fills.ts'
+import { type DetailQuery, readDetail } from './strategy/detail.ts'
 import type { StrategyText } from './strategy-rows.ts'
 import { searchUnfilled, type UnfilledQuery } from './unfilled-search.ts'
 import { createValuation, type Valued } from './valuation.ts'
@@ -51,12 +52,13 @@ export function createPage(input: PageInput) {
   let recentEvents: Promise<void> | undefined
   let isFaulty = false
 
+  const explorers = byRoute(({ chainIn }) =>
+    createExplorer(settings.chains.get(chainIn(settings) ?? '')),
+  )
   const model = createReadModel({
     now,
     clean: hiding.clean,
-    explorers: byRoute(({ chainIn }) =>
-      createExplorer(settings.chains.get(chainIn(settings) ?? '')),
-    ),
+    explorers,
     describe,
     overview,
     firstRevision: startedAtMs,
@@ -165,6 +167,18 @@ export function createPage(input: PageInput) {
       cleanJson(await search(() => searchUnfilled(place, query)), hiding.clean),
     holdings: async (range: HoldingsRange): Promise<string> =>
       cleanJson(await curve.series(range), hiding.clean),
+    /** Undefined if neither a file nor the journal has the name. Throws TooManySearchesError. */
+    async strategy(query: DetailQuery): Promise<string | undefined> {
+      await earlierRead()
+      const record = subject?.state.strategies.get(query.name)
+      const strategy = model.strategyNamed(query.name)
+      if (subject === undefined || (record ?? strategy) === undefined) return undefined
+      const { state } = subject
+      const parts = { settings, state, strategy, observations, explorers, nowMs: now() }
+      const asOfNow = (entry: FillOnRecord): FillOnRecord => fills.asOfNow(entry)
+      const detail = await search(() => readDetail(place, query, { ...parts, asOfNow }))
+      return cleanJson(detail, hiding.clean)
+    },
     /** Undefined if the journal has nothing about the slot. Throws TooManySearchesError. */
     async why(slot: Slot): Promise<string | undefined> {
       const tokens = settings.tokens.values()

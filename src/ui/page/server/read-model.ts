@@ -168,6 +168,8 @@ export function createReadModel(input: ReadModelInput) {
       return `[${names.map((name) => rows.get(name)?.text ?? '').join(',')}]`
     },
     fillText,
+    /** Undefined without a file. */
+    strategyNamed: (name: string): Strategy | undefined => byName.get(name),
     /** All rows for another process's revision; only the overview without a revision. */
     changeSince(since: number | undefined): ChangeText {
       made.texts += 1

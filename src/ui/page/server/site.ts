@@ -80,6 +80,15 @@ const DATA: Readonly<
     if (!isHoldingsRange(range)) return json(400, { error: 'range is day, week, month or year' })
     return jsonText(200, await page.holdings(range))
   },
+  async '/api/strategy'(page, query) {
+    const range = query.get('range') ?? 'day'
+    if (!isHoldingsRange(range)) return json(400, { error: 'range is day, week, month or year' })
+    const name = query.get('name') ?? ''
+    if (!STRATEGY.test(name)) return json(400, { error: 'name is the name of a strategy' })
+    const detail = await page.strategy({ name, range, pair: query.get('pair') ?? undefined })
+    if (detail === undefined) return json(404, { error: 'there is no strategy with that name' })
+    return jsonText(200, detail)
+  },
   async '/api/why'(page, query) {
     const slot = slotIn(query.get('slot') ?? '')
     if (slot === undefined) return json(400, { error: 'slot is STRATEGY:SECONDS' })

@@ -1,10 +1,12 @@
+import { type MarkLayer, markLayer } from '../../parts/browser/mark-layer.ts'
 import { onResize, Palette, sizeOf } from '../../parts/browser/plotting.ts'
+import { marksOn } from '../../parts/marks.tsx'
 import { momentText } from '../../parts/wording/times.ts'
 import { type ChartSpec, pointText, restingText } from '../data/charts.ts'
-import { type FillRow, fillRows, marksOn, markText } from '../data/fills.ts'
+import { type FillRow, fillRows, markText } from '../data/fills.ts'
 import type { PageData } from '../data/page-data.ts'
 import type { LiveCharts } from '../view/charts.tsx'
-import { type Drawn, drawInto, type MarkLayer, markLayer } from './plot.ts'
+import { type Drawn, drawInto } from './plot.ts'
 
 /** Fits A4 and Letter paper. */
 const PRINTED_WIDTH = 680

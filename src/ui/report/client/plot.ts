@@ -1,4 +1,5 @@
 import UPlot from 'uplot'
+import type { MarkLayer } from '../../parts/browser/mark-layer.ts'
 import { onResize, Palette, plotIn, roomy, sizeOf } from '../../parts/browser/plotting.ts'
 import { monthText, shortDayText, timeText } from '../../parts/wording/times.ts'
 import {
@@ -10,9 +11,7 @@ import {
   dashOf,
   highestOf,
   type Line,
-  type Points,
 } from '../data/charts.ts'
-import type { Mark } from '../data/fills.ts'
 import type { PageData } from '../data/page-data.ts'
 
 const DAY = 86_400
@@ -23,11 +22,6 @@ const SYNC_KEY = 'backtest'
 /** Width of one bar, including its gap. */
 const BAR_WIDTH = 9
 const GAP = 2
-/** Half a mark's width, and the maximum distance of the pointer. */
-const RADIUS = 4.5
-const NEAR = 8
-/** Marks closer together than this are drawn as one. */
-const GRAIN = 3
 
 type PlotInput = {
   readonly chart: ChartSpec
@@ -178,78 +172,6 @@ function barChart({ lines }: ChartSpec, at: readonly number[], palette: Palette)
     draw,
     barAt: (plot: UPlot, seconds: number) => barAt(bucketsIn(plot), seconds) ?? [],
     rangeOf: (plot: UPlot): [number, number] => [0, Math.max(1, highestOf(bucketsIn(plot)) * 1.08)],
-  }
-}
-
-type Range = readonly [lowest: number | null, highest: number | null]
-
-export type MarkLayer = ReturnType<typeof markLayer>
-
-/**
- * Fills on a feed's chart: marks that point up are purchases, those that point down are sales. Marks without a price lie on
- * the feed's `points`.
- */
-export function markLayer(
-  marks: readonly Mark[],
-  { at, points, palette }: { at: readonly number[]; points: Points; palette: Palette },
-) {
-  let index = 0
-  const placed = marks.flatMap((mark) => {
-    while ((at[index + 1] ?? Number.POSITIVE_INFINITY) <= mark.atSeconds) index += 1
-    const value = mark.price ?? points[index] ?? undefined
-    return value === undefined ? [] : [{ ...mark, value }]
-  })
-  const inSight = ({ scales }: UPlot) => {
-    const { min = 0, max = 0 } = scales['x'] ?? {}
-    return placed.filter(({ atSeconds }) => atSeconds >= min && atSeconds <= max)
-  }
-  function draw(plot: UPlot): void {
-    const { ctx } = plot
-    const [radius, grain] = [RADIUS * devicePixelRatio, GRAIN * devicePixelRatio]
-    const taken = new Set<string>()
-    ctx.save()
-    ctx.lineWidth = devicePixelRatio
-    ctx.strokeStyle = palette.of('surface')
-    for (const { atSeconds, value, side } of inSight(plot)) {
-      const x = plot.valToPos(atSeconds, 'x', true)
-      const y = plot.valToPos(value, 'y', true)
-      const place = `${side} ${Math.round(x / grain)} ${Math.round(y / grain)}`
-      if (taken.has(place)) continue
-      taken.add(place)
-      const up = side === 'buy' ? -radius : radius
-      ctx.beginPath()
-      ctx.moveTo(x, y + up)
-      ctx.lineTo(x + radius, y - up)
-      ctx.lineTo(x - radius, y - up)
-      ctx.closePath()
-      ctx.fillStyle = palette.of(`mark-${side}`)
-      ctx.fill()
-      ctx.stroke()
-    }
-    ctx.restore()
-  }
-  return {
-    draw,
-    extend: (plot: UPlot, range: Range): Range =>
-      inSight(plot).reduce<Range>(
-        ([low, high], { value }) => [Math.min(low ?? value, value), Math.max(high ?? value, value)],
-        range,
-      ),
-    /** The mark nearest to the pointer; the last one if several are equally near. */
-    near(plot: UPlot): Mark | undefined {
-      const { left = -1 } = plot.cursor
-      if (left < 0) return undefined
-      const seconds = plot.posToVal(left, 'x')
-      let distance = plot.posToVal(left + NEAR, 'x') - seconds
-      let nearest: Mark | undefined
-      for (const mark of inSight(plot)) {
-        const away = Math.abs(mark.atSeconds - seconds)
-        if (away > distance) continue
-        nearest = mark
-        distance = away
-      }
-      return nearest
-    },
   }
 }
 

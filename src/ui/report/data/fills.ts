@@ -75,33 +75,6 @@ function priceCell({ price: like, paid, received }: FillRow, price: number): Cel
   return { text: number, title: `${number} ${unit}` }
 }
 
-export type Mark = {
-  readonly atSeconds: number
-  readonly side: 'buy' | 'sell'
-  /** Whole quote per whole base; undefined if paid in another token: then the mark lies on the feed's line. */
-  readonly price: number | undefined
-  readonly index: number
-}
-
-/** Ether has the price of its wrapped token. */
-function wrapped(token: string): string {
-  return token === 'ETH' ? 'WETH' : token
-}
-
-/** Fills that bought or sold the base of a feed, such as the WETH of WETH/USDC, oldest first. */
-export function marksOn(feed: string, fills: readonly FillRow[]): readonly Mark[] {
-  const [base, quote] = feed.split('/').map(wrapped)
-  return fills.flatMap(({ atSeconds, paid, received, price }, index): Mark[] => {
-    const [from, to] = [wrapped(paid.token), wrapped(received.token)]
-    if (from === to || (from !== base && to !== base)) return []
-    const side = to === base ? 'buy' : 'sell'
-    const inverse = price > 0 ? 1 / price : undefined
-    const own = side === 'buy' ? price : inverse
-    const isQuoted = (side === 'buy' ? from : to) === quote
-    return [{ atSeconds, side, index, price: isQuoted ? own : undefined }]
-  })
-}
-
 /** `paid 25 USDC for 0.0083 WETH at 3,011.24 USDC per WETH`. */
 export function markText({ paid, received, price }: FillRow): string {
   const { number, unit } = priceOf({ price, paid: paid.token, received: received.token })

@@ -1,5 +1,6 @@
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { Empty, PlotArea } from '../../parts/elements.tsx'
+import { MarkEntries, marksOn } from '../../parts/marks.tsx'
 import {
   type ChartSpec,
   chartsOf,
@@ -8,8 +9,7 @@ import {
   type Line,
   restingText,
 } from '../data/charts.ts'
-import { fillRows, marksOn } from '../data/fills.ts'
-import { counted } from '../data/labels.ts'
+import { fillRows } from '../data/fills.ts'
 import type { PageData } from '../data/page-data.ts'
 
 /** Parts of the charts that the browser adds. */
@@ -98,7 +98,7 @@ function Chart({ chart, data, live }: Parts & { readonly chart: ChartSpec }) {
             <Entry chart={chart} line={line} at={at} value={values[at] ?? ''} live={live} />
           </li>
         ))}
-        {feed !== undefined && <MarkEntries feed={feed} data={data} />}
+        {feed !== undefined && <FillMarks feed={feed} data={data} />}
       </ul>
       <PlotArea
         area={area}
@@ -173,25 +173,7 @@ function Swatch({
   )
 }
 
-const SIDES = [
-  { side: 'buy', shape: 'M10 0.5 15 9.5H5Z', name: 'purchase' },
-  { side: 'sell', shape: 'M10 9.5 15 0.5H5Z', name: 'sale' },
-] as const
-
-function MarkEntries({ feed, data }: { feed: string; data: PageData }) {
+function FillMarks({ feed, data }: { feed: string; data: PageData }) {
   const marks = useMemo(() => marksOn(feed, fillRows(data.fills)), [feed, data])
-  return SIDES.map(({ side, shape, name }) => {
-    const count = marks.filter((mark) => mark.side === side).length
-    if (count === 0) return null
-    return (
-      <li key={side}>
-        <span class="entry">
-          <svg class="swatch" viewBox="0 0 20 10" aria-hidden="true">
-            <path d={shape} fill={`var(--mark-${side})`} />
-          </svg>
-          <span class="name">{counted(count, name)}</span>
-        </span>
-      </li>
-    )
-  })
+  return <MarkEntries marks={marks} />
 }

@@ -3,6 +3,7 @@ import type { Token } from '../../../../src/domain/money/token.ts'
 import { accountStatusOf } from '../../../../src/journal/ledger/account-status.ts'
 import type { Entry } from '../../../../src/journal/ledger/entry.ts'
 import { type AccountQuery, accountOf, averageBps } from '../../../../src/journal/ledger/figures.ts'
+import { Positions } from '../../../../src/journal/ledger/positions.ts'
 import { aCall, aTrade, DAI, someGas, USDC, unproven, WETH } from './entries.ts'
 
 function account(entries: readonly Entry[], query: Partial<AccountQuery> = {}) {
@@ -19,6 +20,29 @@ function grouped(
   const { groups } = account(entries, { by, timezone })
   return Object.fromEntries([...groups].map(([key, { fills }]) => [key, fills]))
 }
+
+test('what each strategy realised and traded is the same while it runs as in the groups of a report', () => {
+  const trades = [
+    aTrade({ strategy: 'one', sell: USDC, buy: WETH, paid: 3_000n, received: 1_000n }),
+    aTrade({ strategy: 'two', sell: USDC, buy: WETH, paid: 5_000n, received: 1_000n }),
+    aTrade({ strategy: 'two', sell: WETH, buy: USDC, paid: 1_500n, received: 9_000n }),
+    aTrade({ strategy: 'one', sell: WETH, buy: USDC, paid: 300n, received: 100n }),
+  ]
+  const { groups } = account(trades, { by: 'strategy' })
+  const running = new Positions('average', USDC)
+  for (const trade of trades) running.take(trade)
+  const { strategies } = accountStatusOf(running.copy(), USDC, () => undefined)
+  expect([...strategies.keys()]).toEqual([...groups.keys()])
+  for (const [name, { realised, trades: pairs }] of groups) {
+    const own = strategies.get(name)
+    expect(own?.realised).toBe(realised?.average)
+    expect([...(own?.traded ?? [])]).toMatchObject(
+      [...pairs].map(([pair, { fills, paid, received }]) => [pair, { fills, paid, received }]),
+    )
+  }
+  running.take(aTrade({ strategy: 'one' }))
+  expect(running.copy().strategies.get('one')).not.toEqual(strategies.get('one'))
+})
 
 describe('groups by time', () => {
   test('are days of the timezone, including the day of 23 hours', () => {

@@ -109,7 +109,13 @@ class DigestRig {
     })
     watch.observe({
       ...{ type: 'profit', valueToken: intentOf(1).sell.token, held: [], cost: 6_000_000_000n },
-      ...{ realised: -12_500_000n, unrealised: 400_000_000n, proceedsOfUnknownCost: 0n, days: [] },
+      ...{
+        realised: -12_500_000n,
+        unrealised: 400_000_000n,
+        proceedsOfUnknownCost: 0n,
+        strategies: new Map(),
+        days: [],
+      },
     })
     digest.begin(
       {

@@ -4,7 +4,13 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { Change, FillsPage, StrategyRow, Why } from '../../../../src/ui/page/model.ts'
+import type {
+  Change,
+  FillsPage,
+  StrategyDetail,
+  StrategyRow,
+  Why,
+} from '../../../../src/ui/page/model.ts'
 import type { Page } from '../../../../src/ui/page/server/page.ts'
 import { said } from '../../../support/page/a-page.ts'
 import {
@@ -29,6 +35,17 @@ beforeAll(() => {
   large = writeLargeJournal(dir, { strategies: STRATEGIES, fills: FILLS })
 })
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+/** How long other work waited at most. */
+function gapsOfTheLoop() {
+  let [lastMs, longestMs] = [performance.now(), 0]
+  const timer = setInterval(() => {
+    longestMs = Math.max(longestMs, performance.now() - lastMs)
+    lastMs = performance.now()
+  }, 1)
+  onTestFinished(() => clearInterval(timer))
+  return { longestMs: () => longestMs }
+}
 
 const open = (): Page => openLargePage(dir, large, STRATEGIES)
 
@@ -97,6 +114,21 @@ describe(`${STRATEGIES} strategies and ${FILLS} fills`, () => {
     }
     const never = { strategy: 'unknown', slotSeconds: slotOfFill(0) + 5 }
     expect(await page.why(never)).toBeUndefined()
+  })
+
+  test('the dialog of a strategy reads a bounded part of the journal, and never blocks for long', async () => {
+    const page = openLargePage(dir, large, STRATEGIES, slotOfFill(FILLS) * 1000)
+    const name = strategyName(7)
+    const gaps = gapsOfTheLoop()
+    const { chart } = await said<StrategyDetail>(page.strategy({ name, range: 'year' }))
+    expect(chart?.fills.length).toBeGreaterThan(5)
+    expect(chart?.fills.at(-1)?.slotSeconds).toBe(slotOfFill(FILLS - STRATEGIES + 7))
+    expect(gaps.longestMs()).toBeLessThan(500)
+    const quick = open()
+    const many = Array.from({ length: 40 }, () => quick.strategy({ name, range: 'day' }))
+    const ends = await Promise.allSettled(many)
+    const refused = ends.flatMap((end) => (end.status === 'rejected' ? [String(end.reason)] : []))
+    expect(new Set(refused)).toEqual(new Set(['TooManySearchesError']))
   })
 
   test('a change sends only the changed rows', async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { FillResult } from '../../../../src/backtest/report/result.ts'
+import { marksOn } from '../../../../src/ui/parts/marks.tsx'
 import {
   axisTexts,
   barAt,
@@ -7,7 +8,7 @@ import {
   fallOf,
   highestOf,
 } from '../../../../src/ui/report/data/charts.ts'
-import { fillRows, marksOn, packFills } from '../../../../src/ui/report/data/fills.ts'
+import { fillRows, packFills } from '../../../../src/ui/report/data/fills.ts'
 import { firstChoice, heatMapOf, ranked } from '../../../../src/ui/report/data/heat.ts'
 import { partText, priceOf } from '../../../../src/ui/report/data/labels.ts'
 import { decodeData, encodeData, type PageData } from '../../../../src/ui/report/data/page-data.ts'

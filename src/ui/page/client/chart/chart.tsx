@@ -1,14 +1,19 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import UPlot from 'uplot'
-import { onResize, Palette, plotIn, sizeOf } from '../../../parts/browser/plotting.ts'
+import { type MarkLayer, markLayer } from '../../../parts/browser/mark-layer.ts'
+import { onResize, Palette, plotIn, roomy, sizeOf } from '../../../parts/browser/plotting.ts'
 import { PlotArea } from '../../../parts/elements.tsx'
+import type { Mark } from '../../../parts/marks.tsx'
 import { column, figures, Table } from '../../../parts/table.tsx'
 import { changeText, chartNumber, extentOf } from '../../../parts/wording/amounts.ts'
 import type { Calendar } from '../../../parts/wording/times.ts'
 import { type Course, nextKnown, spread } from '../data/holdings-series.ts'
 import { usePage } from '../shell/context.tsx'
+import { drawLevels, type LevelLine, withLevels } from './levels.ts'
 
 const TABLE_ROWS_MAX = 60
+const NO_MARKS: readonly Mark[] = []
+const NO_LEVELS: readonly LevelLine[] = []
 /** CSS pixels. */
 const DIGIT_WIDTH = 7.5
 const MINUTE = 60
@@ -18,24 +23,41 @@ const DAY = 86_400
  * One figure over time as a line, as a sentence, and as a table on request. The arrow keys move between points.
  * @param look changes with the theme, which redraws the chart.
  */
-export function Chart({ course, look }: { course: Course; look: string }) {
+export function Chart(props: {
+  course: Course
+  look: string
+  marks?: readonly Mark[]
+  /** The text of a mark. */
+  textOf?(mark: Mark): string
+  levels?: readonly LevelLine[]
+}) {
+  const { course, look, marks = NO_MARKS, levels = NO_LEVELS } = props
   const { calendar } = usePage()
   const id = useId()
   const [pointed, setPointed] = useState<number>()
   const [isTable, setTable] = useState(false)
   const area = useRef<HTMLDivElement>(null)
   const plot = useRef<UPlot | undefined>(undefined)
+  const layer = useRef<MarkLayer | undefined>(undefined)
   useEffect(() => {
     const element = area.current
     if (element === null) return
-    const drawn = draw(element, course, calendar, setPointed)
+    const palette = new Palette(element)
+    const { atSeconds: at, values: points } = course
+    const own = markLayer(marks, { at, points, palette })
+    layer.current = own
+    const drawn = draw(element, { course, calendar, palette, marks: own, levels }, setPointed)
     plot.current = drawn
     const unobserve = onResize(element, () => drawn.setSize(sizeOf(element)))
     return () => {
       unobserve()
       drawn.destroy()
     }
-  }, [course, look, calendar])
+  }, [course, look, calendar, marks, levels])
+  const near =
+    pointed === undefined || plot.current === undefined
+      ? undefined
+      : layer.current?.near(plot.current)
   function onKeyDown(event: KeyboardEvent) {
     const step = event.key === 'ArrowLeft' ? -1 : 1
     if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return
@@ -56,6 +78,12 @@ export function Chart({ course, look }: { course: Course; look: string }) {
         describedBy={`${id}words ${id}reading`}
         onKeyDown={onKeyDown}
       />
+      {marks.length > 0 && (
+        <p class="near small" aria-live="polite">
+          {near !== undefined &&
+            `${calendar.full(near.atSeconds * 1_000)}: ${props.textOf?.(near) ?? near.side}`}
+        </p>
+      )}
       <figcaption>
         <p id={`${id}words`}>{summaryOf(course)}</p>
         <button
@@ -120,11 +148,17 @@ function AsTable({ course: { name, atSeconds, values } }: { course: Course }) {
 /** @param pointed called with the index of the point under the pointer. */
 function draw(
   element: HTMLElement,
-  { atSeconds, values }: Course,
-  calendar: Calendar,
+  input: {
+    readonly course: Course
+    readonly calendar: Calendar
+    readonly palette: Palette
+    readonly marks: MarkLayer
+    readonly levels: readonly LevelLine[]
+  },
   pointed: (index: number | undefined) => void,
 ): UPlot {
-  const palette = new Palette(element)
+  const { calendar, palette, marks, levels } = input
+  const { atSeconds, values } = input.course
   const line = palette.of('accent')
   return plotIn(
     element,
@@ -133,6 +167,12 @@ function draw(
       tzDate: (seconds) => dateIn(seconds, calendar.timeZone),
       padding: [8, 28, 0, 0],
       cursor: { points: { size: 8 } },
+      scales: {
+        y: {
+          range: (plot, low, high) =>
+            roomy(plot, ...withLevels(marks.extend(plot, [low, high]), levels)),
+        },
+      },
       axes: [
         {
           space: 72,
@@ -150,7 +190,10 @@ function draw(
           points: { show: values.length < 3, size: 6 },
         },
       ],
-      hooks: { setCursor: [({ cursor }) => pointed(cursor.idx ?? undefined)] },
+      hooks: {
+        setCursor: [({ cursor }) => pointed(cursor.idx ?? undefined)],
+        draw: [(drawn) => drawLevels(drawn, levels, palette), marks.draw],
+      },
     },
     [[...atSeconds], [...values]],
   )

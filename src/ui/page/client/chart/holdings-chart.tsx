@@ -38,20 +38,11 @@ export function HoldingsChart({ simple = false }: { simple?: boolean }) {
   return (
     <>
       <div class="chart-choices">
-        <fieldset class="segments">
-          <legend class="unseen">Range</legend>
-          {RANGES.map((one) => (
-            <label key={one} class="segment">
-              <input
-                type="radio"
-                name={simple ? 'range-overview' : 'range'}
-                checked={one === range}
-                onChange={() => chooseRange(one)}
-              />
-              <span>{one}</span>
-            </label>
-          ))}
-        </fieldset>
+        <RangeChoice
+          group={simple ? 'range-overview' : 'range'}
+          range={range}
+          choose={chooseRange}
+        />
         {!simple && course !== undefined && courses.length > 1 && (
           <Select
             title="Show"
@@ -67,6 +58,30 @@ export function HoldingsChart({ simple = false }: { simple?: boolean }) {
         <Chart course={course} look={`${themeInEffect()} ${store.link.tag}`} />
       )}
     </>
+  )
+}
+
+/** @param group unique on the page */
+export function RangeChoice(props: {
+  group: string
+  range: HoldingsRange
+  choose(range: HoldingsRange): void
+}) {
+  return (
+    <fieldset class="segments">
+      <legend class="unseen">Range</legend>
+      {RANGES.map((one) => (
+        <label key={one} class="segment">
+          <input
+            type="radio"
+            name={props.group}
+            checked={one === props.range}
+            onChange={() => props.choose(one)}
+          />
+          <span>{one}</span>
+        </label>
+      ))}
+    </fieldset>
   )
 }
 

@@ -4,6 +4,7 @@ import type {
   HoldingsSeries,
   Overview,
   PageRoute,
+  StrategyDetail,
   StrategyRow,
   UnfilledPage,
   Why,
@@ -45,6 +46,11 @@ export const daemon = {
   unfilled: ({ limit, ...query }: FillsQuery & { readonly skipped?: string }) =>
     request<UnfilledPage>('/api/unfilled', { limit: String(limit), ...query }),
   holdings: (range: HoldingsRange) => request<HoldingsSeries>('/api/holdings', { range }),
+  strategy: (query: {
+    readonly name: string
+    readonly range: HoldingsRange
+    readonly pair?: string
+  }) => request<StrategyDetail>('/api/strategy', query),
   why: (strategy: string, slotSeconds: number) =>
     request<Why>('/api/why', { slot: `${strategy}:${slotSeconds}` }),
   events(): Stream {

@@ -10,6 +10,8 @@ import { Ago, Icon, Moment, Said } from '../parts/values.tsx'
 import { StopButton } from '../shell/commands.tsx'
 import { usePage } from '../shell/context.tsx'
 import { type Panel as PanelOf, strategyHash, viewHash, whyHash } from '../shell/route.ts'
+import { PriceSection } from './price-section.tsx'
+import { Money, StrategyFile, useDetail } from './strategy-detail.tsx'
 
 /** A modal dialog: the browser keeps the focus inside, closes it with Escape, and returns the focus. */
 export function Panel({ panel, close }: { panel: PanelOf | undefined; close(): void }) {
@@ -40,7 +42,7 @@ export function Panel({ panel, close }: { panel: PanelOf | undefined; close(): v
             <Icon name="close" />
           </button>
           {panel.tag === 'strategy' ? (
-            <StrategyPanel name={panel.strategy} />
+            <StrategyPanel key={panel.strategy} name={panel.strategy} />
           ) : (
             <WhyPanel key={`${panel.strategy}:${panel.slotSeconds}`} {...panel} />
           )}
@@ -53,6 +55,7 @@ export function Panel({ panel, close }: { panel: PanelOf | undefined; close(): v
 function StrategyPanel({ name }: { name: string }) {
   const { store } = usePage()
   const row = store.strategies.get(name)
+  const { detail, problem, choice, choose } = useDetail(name, row)
   if (row === undefined)
     return (
       <>
@@ -74,6 +77,11 @@ function StrategyPanel({ name }: { name: string }) {
         <Said text={row.does} />
       </p>
       <Facts row={row} />
+      {detail !== undefined && <Money detail={detail} />}
+      {problem !== undefined && <p class="note warn">{problem}</p>}
+      {detail !== undefined && detail.chart !== null && (
+        <PriceSection chart={detail.chart} {...choice} choose={choose} />
+      )}
       {limits.length > 0 && (
         <>
           <h3>Its limits</h3>
@@ -81,6 +89,7 @@ function StrategyPanel({ name }: { name: string }) {
         </>
       )}
       <StopButton command={word} strategy={name} />
+      {detail !== undefined && detail.file !== null && <StrategyFile file={detail.file} />}
       <p class="foot">
         In a terminal:{' '}
         <Command>

@@ -106,7 +106,12 @@ test('/profit shows realised profit by strategy, and unrealised profit as valued
   ])
   watch.observe({
     ...{ type: 'profit', days: [], valueToken: USDC, held: [], cost: 6_000_000_000n },
-    ...{ realised: 0n, unrealised: 1_400_000_000n, proceedsOfUnknownCost: 0n },
+    ...{
+      realised: 0n,
+      unrealised: 1_400_000_000n,
+      proceedsOfUnknownCost: 0n,
+      strategies: new Map(),
+    },
   })
   expect(await money.profit()).toContain('Unrealised +1,400 USDC; holdings cost 6,000 USDC')
 })
