@@ -209,7 +209,7 @@ test('an account is delegated and cleared by its own transactions, without a dep
   expect(await delegationsOf(rehearsal)).toEqual([])
   const set = await command('delegation set --direct')
   expect([set.code, set.stdout]).toEqual([0, expect.stringMatching(/the chain shows it/)])
-  expect(set.stderr).toMatch(/the node took it as 0x[0-9a-f]{64}/)
+  expect(set.stderr).toMatch(/the node accepted it as 0x[0-9a-f]{64}/)
   expect(await data('delegation status')).toMatchObject({ proposer: 'trustless' })
   // The transaction and its authorization use one nonce each.
   expect(await nonce()).toBe('0x2')

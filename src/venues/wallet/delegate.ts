@@ -182,7 +182,7 @@ async function tryOnce(change: DelegationChange, ahead: number, forms: Forms): P
     return { tag: 'retry', message: sent.fault.message }
   if (!sent.ok && !UNKNOWN.has(sent.fault.tag)) return failed(remedyOf(sent.fault))
   const taker = route === 'service' ? 'the service' : 'the node'
-  report(sent.ok ? `${taker} took it as ${sent.value}` : 'no answer; watching the chain')
+  report(sent.ok ? `${taker} accepted it as ${sent.value}` : 'no answer; watching the chain')
   return watch(change, before, forms, createResender(change, raw, sent.ok))
 }
 
