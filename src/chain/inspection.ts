@@ -46,10 +46,12 @@ export type NodeInspection = {
   readonly common: { readonly number: bigint; readonly hash: Hex } | undefined
 }
 
-/** A token's own metadata; undefined if the contract does not answer. */
+/** A token's or feed's own metadata; undefined if the contract does not answer. Anyone can choose it. */
 export type TokenInspection = {
   readonly decimals: number | undefined
   readonly symbol: string | undefined
+  /** Of a feed: `ETH / USD`. */
+  readonly description: string | undefined
 }
 
 /** An allowance in Permit2's own table. This daemon's orders never use one, because each carries its own signature. */
@@ -81,10 +83,11 @@ type InspectionOptions = Omit<AssemblyOptions, 'observe' | 'timeoutMs'> & {
 }
 
 const ROUTE = 'inspection'
-const SYMBOL_CHARS_MAX = 40
+const NAME_CHARS_MAX = 40
 const ABI = parseAbi([
   'function decimals() view returns (uint8)',
   'function symbol() view returns (string)',
+  'function description() view returns (string)',
   'function allowance(address owner, address token, address spender) view returns (uint160 amount, uint48 expiration, uint48 nonce)',
 ])
 
@@ -232,18 +235,20 @@ function readTokens(nodes: Nodes, addresses: readonly Address[]): ReturnType<Ins
         contracts: addresses.flatMap((address) => [
           { abi: ABI, address, functionName: 'decimals' as const },
           { abi: ABI, address, functionName: 'symbol' as const },
+          { abi: ABI, address, functionName: 'description' as const },
         ]),
       }),
     )
+    const named = (said: unknown) =>
+      typeof said === 'string' ? outsideText(said).slice(0, NAME_CHARS_MAX) : undefined
     const inspected = addresses.map((address, n): [Address, TokenInspection] => {
-      const [decimals, symbol] = [reads[2 * n]?.result, reads[2 * n + 1]?.result]
+      const [decimals, symbol, description] = reads.slice(3 * n).map(({ result }) => result)
       return [
         address,
         {
           decimals: typeof decimals === 'number' ? decimals : undefined,
-          // Anyone can choose a token's symbol, so its length is bounded.
-          symbol:
-            typeof symbol === 'string' ? outsideText(symbol).slice(0, SYMBOL_CHARS_MAX) : undefined,
+          symbol: named(symbol),
+          description: named(description),
         },
       ]
     })

@@ -10,6 +10,10 @@ export const init = done({
   appended: s.list('lines added to an existing `.gitignore`', s.text()),
   on: s.list('strategy files that config/live.yaml trades with real money', s.text()),
   next: s.list('commands to run next', s.text()),
+  missing: s.list('what trading still needs', {
+    what: s.text('human-readable name'),
+    check: s.text('command that checks it'),
+  }),
 })
 export type InitData = z.output<typeof init>
 

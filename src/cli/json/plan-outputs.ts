@@ -3,6 +3,30 @@ import { REFUSAL_REASONS } from '../../domain/order/reason.ts'
 import * as s from '../../system/json-shapes.ts'
 import { done } from './shapes.ts'
 
+const costs = s.object('expected costs', {
+  source: s.oneOf('basis of the averages; `none` if nothing is known', [
+    'journal',
+    'quote',
+    'none',
+  ]),
+  orders: s.count('fills and calls of the last 30 days; 0 without any'),
+  ordersPerMonth: s.nullable(
+    'most orders in the next 30 days by the schedule; for a price rule those of the last 30; null if unknown',
+    s.count(),
+  ),
+  items: s.list('costs, by kind and token', {
+    what: s.oneOf(
+      '`execution`: against the feeds, fee included; `fee`: the part the service states',
+      ['execution', 'fee', 'charge', 'gas'],
+    ),
+    perOrder: s.amount('average cost of an order; negative if better than the feeds'),
+    perMonth: s.nullable('cost of `ordersPerMonth` orders; null if unknown', s.amount()),
+    worseThanFeedBps: s.nullable('`execution` against the feeds; null for the others', s.number()),
+  }),
+  note: s.nullable('human-readable remark, or why nothing is known; null for none', s.text()),
+})
+export type CostsData = z.output<typeof costs>
+
 const strategyPlan = z.strictObject({
   name: s.text('name of the strategy'),
   enabled: s.flag('whether it trades'),
@@ -29,6 +53,7 @@ const strategyPlan = z.strictObject({
     s.text(),
   ),
   notes: s.list('human-readable remarks', s.text()),
+  costs: s.nullable('null without `--costs`, and for a disabled strategy', costs),
 })
 
 export const plan = done({

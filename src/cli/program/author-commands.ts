@@ -23,6 +23,13 @@ function addInit({ root, io, does }: Program): void {
       '--mode <mode>',
       "config to write besides the sandbox's: live, dry-run, or sandbox for none",
     )
+    .option('--rpc <url>', 'for live: RPC URL of Base; an answer is checked at once')
+    .option('--service <url>', 'for live: URL of the swap service')
+    .option('--spender <address>', "for live: the service's settlement spender")
+    .option('--tokens <list>', 'for live: tokens beside USDC and WETH: DAI, cbBTC, AERO')
+    .option('--per-order <amount>', 'for live: most USDC that one order may sell')
+    .option('--per-day <amount>', 'for live: most USDC that all orders may sell in 24 hours')
+    .option('--amount <amount>', 'for live: USDC of each order of the first strategy')
     .option(...YES)
     .option(
       '--force',

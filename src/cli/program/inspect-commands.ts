@@ -28,6 +28,7 @@ export function addInspecting({ root, io, does }: Program): void {
     .description('show next slots, what each strategy would do now, and the most that it may spend')
     .option('--slots <n>', 'slots to show per strategy', count, 3)
     .option('--utc', "times in UTC instead of each schedule's own zone")
+    .option('--costs', 'show the expected cost of an order and of a month; may request quotes')
     .action(async (strategy, options) =>
       does((await load.plan()).plan(strategy, options, io, Date.now())),
     )

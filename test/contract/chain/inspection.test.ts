@@ -93,9 +93,17 @@ test('code, decimals and symbols come from the contracts; an empty address has n
   expect(codes.get(token.address)?.length).toBeGreaterThan(100)
   expect(codes.get(stranger)).toBe('0x')
   const seen = answerOf(await inspect().tokens([token.address, otherToken.address, stranger]))
-  expect(seen.get(token.address)).toEqual({ decimals: 6, symbol: 'USDC' })
-  expect(seen.get(otherToken.address)).toEqual({ decimals: 18, symbol: 'WETH' })
-  expect(seen.get(stranger)).toEqual({ decimals: undefined, symbol: undefined })
+  expect(seen.get(token.address)).toEqual({ decimals: 6, symbol: 'USDC', description: undefined })
+  expect(seen.get(otherToken.address)).toEqual({
+    decimals: 18,
+    symbol: 'WETH',
+    description: undefined,
+  })
+  expect(seen.get(stranger)).toEqual({
+    decimals: undefined,
+    symbol: undefined,
+    description: undefined,
+  })
 })
 
 test("allowances in Permit2's own table are returned with their expiration", async () => {

@@ -64,7 +64,7 @@ async function planned(strategies: readonly Strategy[], stage: Stage = {}) {
   }
   const plans = await Promise.all(strategies.map((each) => planOf(each, input)))
   const totals = totalsOf(plans, input)
-  const report = { market: input.market, plans, totals, inUtc }
+  const report = { market: input.market, plans, totals, costs: new Map(), inUtc }
   return { plans, totals, text: planText(report, 60), data: planData(report) }
 }
 

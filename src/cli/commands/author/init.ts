@@ -8,6 +8,7 @@ import { type ExitCode, type Given, type Io, print } from '../../process/io.ts'
 import { programName } from '../../process/program-name.ts'
 import { misused } from '../../process/refusal.ts'
 import {
+  besideConfig,
   type Content,
   cdLines,
   configSteps,
@@ -15,11 +16,13 @@ import {
   type Steps,
   sandboxSteps,
   variablesOf,
+  withAnswers,
 } from './init/contents.ts'
 import { type AnswerFlags, type Answers, gatherAnswers } from './init/init-answers.ts'
+import { gatherLive, type LiveAnswers } from './init/live-answers.ts'
 import { type Written, writeFolder } from './init/write-files.ts'
 
-export type InitOptions = AnswerFlags & { readonly force?: boolean }
+export type InitOptions = AnswerFlags & LiveAnswers & { readonly force?: boolean }
 
 /** `tranched init`: writes a starter folder. On a terminal asks for answers that flags do not give. Keeps existing files. */
 export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
@@ -27,13 +30,16 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
   if (!answered.ok) throw misused(answered.text)
   const { value: answers } = answered
   const root = packageRoot()
-  const contents = await contentsOf(answers, async (path) => {
+  const shipped = async (path: string) => {
     const text = await readFile(join(root, path), 'utf8')
     return path === ECOSYSTEM ? withProgram(text, join(root, 'dist/tranched.js')) : text
-  })
+  }
+  const live = answers.mode === 'live' ? await liveAnswersOf(options, { shipped, io }) : {}
+  const contents = await contentsOf(answers, shipped, live)
   const dir = resolve(answers.dir)
   const done = await writeFolder(dir, contents, { force: options.force === true })
   const on = answers.mode === 'live' ? strategiesThatAreOn(dir) : []
+  const missing = missingOf(answers, { dir, contents, program: programName(io, dir) })
   const steps = stepsOf(answers, { contents, program: programName(io, dir) })
   const data: Given<InitData> = {
     dir,
@@ -43,12 +49,15 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
     appended: done.appended ?? [],
     on,
     next: steps.flatMap(({ lines }) => lines),
+    missing,
   }
   return print<InitData>(io, options, data, () => [
     `in ${dir}:`,
     ...outcomeLines(done),
     ...on.map((file) => `  on     ${file}: config/live.yaml trades it with real money`),
     ...steps.flatMap(({ said, lines }) => ['', ...said, '', ...lines.map((line) => `  ${line}`)]),
+    ...(missing.length === 0 ? [] : ['', 'Still missing, each with the command that checks it:']),
+    ...missing.map(({ what, check }) => `- ${what}: ${check}`),
   ])
 }
 
@@ -57,6 +66,57 @@ const ECOSYSTEM = 'ecosystem.config.cjs'
 /** Names the program for a folder whose PATH has none, such as one made from a clone. */
 function withProgram(ecosystem: string, program: string): string {
   return ecosystem.replace('const madeBy = undefined', `const madeBy = ${JSON.stringify(program)}`)
+}
+
+/** With `yes` or `json` only flags count. */
+async function liveAnswersOf(
+  options: InitOptions,
+  { shipped, io }: { readonly shipped: (path: string) => Promise<string>; readonly io: Io },
+): Promise<LiveAnswers> {
+  const { text } = await besideConfig('live', shipped)
+  const mayAsk = options.yes !== true && options.json !== true
+  const found = await gatherLive(options, {
+    ask: mayAsk ? io.ask : async () => undefined,
+    env: io.env,
+    say: (line) => void io.stderr.write(`${line}\n`),
+    config: (answers) => withAnswers(text, answers),
+  })
+  if (!found.ok) throw misused(found.text)
+  return found.value
+}
+
+const VARIABLES: Readonly<Record<string, string>> = {
+  BASE_RPC_URL: 'a node of Base',
+  GASLESS_URL: "the swap service's URL, from its operator",
+  GASLESS_SPENDER: "the service's settlement spender, from its operator",
+}
+
+/** What a first order still needs. */
+function missingOf(
+  { mode }: Answers,
+  given: {
+    readonly dir: string
+    readonly contents: readonly Content[]
+    readonly program: string
+  },
+): Given<InitData>['missing'] {
+  if (mode === 'sandbox') return []
+  const { dir, contents, program } = given
+  const config = `config/${mode}.yaml`
+  const text = contents.find(({ to }) => to === config)?.text ?? ''
+  const run = (command: string) => `${program} ${command} --config ${config}`
+  const variables = variablesOf(text).map((name) => ({
+    what: `${name}, ${VARIABLES[name] ?? 'a variable of the config'}`,
+    check: run('doctor'),
+  }))
+  const key = existsSync(join(dir, 'keys/trader.json'))
+    ? []
+    : [{ what: 'keys/trader.json, the wallet', check: run('validate') }]
+  const rest = [
+    { what: 'ether for gas and tokens to sell, in the wallet on Base', check: run('doctor') },
+    { what: '`enabled: true` in a strategy', check: run('plan') },
+  ]
+  return [...variables, ...key, ...(mode === 'live' ? rest : [])]
 }
 
 /**

@@ -1,4 +1,6 @@
+import { BASE_GENESIS, BASE_SEQUENCER_FEED, BASE_TOKENS } from '../../../chain/base-contracts.ts'
 import type { TokenInspection } from '../../../chain/inspection.ts'
+import type { PriceFeed } from '../../../domain/money/price.ts'
 import type { Token } from '../../../domain/money/token.ts'
 import type { Address, Hex } from '../../../domain/money/units.ts'
 import type { ChainSettings, Settings } from '../../../domain/settings.ts'
@@ -28,9 +30,9 @@ const READS_THROUGH: NamedAddress = {
 
 /** Checks the code at the config's addresses on one chain, and its tokens. */
 export async function inspectContracts(
-  { settings }: Known,
+  { settings, genesisHash }: Known,
   chain: ChainSettings,
-  probes: Probes,
+  probes: Pick<Probes, 'code' | 'tokens'>,
 ): Promise<Checks> {
   const { name } = chain
   if (isSilent(chain))
@@ -38,22 +40,38 @@ export async function inspectContracts(
   const named = addressesOf(settings, name)
   const addresses = [...new Set(named.map(({ address }) => address))]
   const tokens = tokensOn(name, settings)
-  const ofTokens = tokens.map(({ address }) => address)
-  const [code, decimals] = await Promise.all([
+  const feeds = isBase(settings, chain, genesisHash) ? [...settings.prices.values()] : []
+  const ofFeeds = feeds.flatMap(({ feed, sequencerFeed }) => [feed, sequencerFeed ?? []].flat())
+  const described = [...new Set([...tokens.map(({ address }) => address), ...ofFeeds])]
+  const [code, checks] = await Promise.all([
     inspectReply(
       'code',
       () => probes.code(chain, addresses),
       (codes) => checkCode(name, named, codes),
     ),
-    tokens.length === 0
+    described.length === 0
       ? []
       : inspectReply(
           'token-decimals',
-          () => probes.tokens(chain, ofTokens),
-          (seen) => checkTokens(tokens, seen),
+          () => probes.tokens(chain, described),
+          (seen) => [
+            ...checkTokens(tokens, seen),
+            ...(feeds.length === 0 ? [] : checkKnownTokens(tokens)),
+            ...checkFeedNames(feeds, seen),
+          ],
         ),
   ])
-  return [...code, ...decimals]
+  return [...code, ...checks]
+}
+
+/** False for a local chain that only has Base's id. */
+function isBase(
+  { mode, gasless }: Settings,
+  { name, chainId }: ChainSettings,
+  genesisHash: Hex = BASE_GENESIS,
+): boolean {
+  const is8453 = name === gasless.chain && chainId === 8453
+  return is8453 && mode !== 'sandbox' && genesisHash === BASE_GENESIS
 }
 
 /** All addresses on a chain that must be contracts. */
@@ -130,4 +148,62 @@ function symbolChecks({ symbol }: Token, said: string | undefined): readonly Che
   if (said === undefined || said === symbol) return []
   const says = `${symbol}: its contract has the symbol ${JSON.stringify(said)}`
   return [warning('token-symbol', says, COMPARE)]
+}
+
+const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
+
+/** Compares the config's tokens with the known ones of Base: anyone can deploy a token called USDC. */
+export function checkKnownTokens(tokens: readonly Token[]): readonly Check[] {
+  return tokens.flatMap(({ symbol, address }) => {
+    const own = BASE_TOKENS.find((known) => isSame(known.address, address))
+    const namesake = BASE_TOKENS.find((known) => isSame(known.symbol, symbol))
+    if (own !== undefined && !isSame(own.symbol, symbol)) {
+      const says = `${symbol}: its address is that of ${own.symbol} on Base`
+      const remedy = `rename \`tokens.${symbol}\` to ${own.symbol}, or correct its address`
+      return [fault('known-token', says, remedy)]
+    }
+    if (own !== undefined) return [fine('known-token', `${symbol}: the known address on Base`)]
+    if (namesake === undefined) return []
+    const says = `${symbol}: ${namesake.symbol} on Base is ${namesake.address}, not ${address}`
+    const remedy = `correct \`tokens.${symbol}.address\`; if you mean another token, give it another name`
+    return [fault('known-token', says, remedy)]
+  })
+}
+
+type NamedFeed = Pick<PriceFeed, 'pair' | 'base' | 'quote' | 'feed' | 'sequencerFeed'>
+
+/** Compares each feed's own description, such as `ETH / USD`, with the config's pair. */
+export function checkFeedNames(
+  feeds: readonly NamedFeed[],
+  seen: ReadonlyMap<Address, TokenInspection>,
+): readonly Check[] {
+  return feeds.flatMap((each) => [
+    checkFeedName(each, seen.get(each.feed)?.description),
+    ...sequencerChecks(each),
+  ])
+}
+
+function checkFeedName({ pair, base, quote }: NamedFeed, said = ''): Check {
+  const remedy = `compare \`prices.${pair}.feed\` with Chainlink's list for Base`
+  const [of, to, ...rest] = said.split('/').map((part) => part.trim())
+  const called = said === '' ? 'has no description' : `is called ${JSON.stringify(said)}`
+  if (of === undefined || to === undefined || rest.length > 0)
+    return warning('feed-description', `${pair}: its feed ${called}`, remedy)
+  if (isNamed(base, of) && isNamed(quote, to))
+    return fine('feed-description', `${pair}: its feed is ${said}`)
+  return fault('feed-description', `${pair}: its feed ${called}`, remedy)
+}
+
+function sequencerChecks({ pair, sequencerFeed = BASE_SEQUENCER_FEED }: NamedFeed): Check[] {
+  if (isSame(sequencerFeed, BASE_SEQUENCER_FEED)) return []
+  const says = `${pair}: ${sequencerFeed} is not the sequencer uptime feed of Base`
+  const remedy = `set \`prices.${pair}.sequencerFeed\` to ${BASE_SEQUENCER_FEED}`
+  return [fault('feed-description', says, remedy)]
+}
+
+/** A stablecoin counts as its currency: the config takes `ETH / USD` for WETH/USDC. */
+function isNamed({ symbol, address }: Token, name: string): boolean {
+  const known = BASE_TOKENS.find((each) => isSame(each.address, address))
+  const currency = /^(USD|EUR)/i.exec(symbol)?.[0]
+  return [symbol, known?.feedName, currency].some((each) => isSame(each ?? '', name))
 }

@@ -1,6 +1,6 @@
 import type { Problem } from '../../../config/yaml/problem.ts'
 import { messageOf } from '../../../domain/errors.ts'
-import type { Address } from '../../../domain/money/units.ts'
+import type { Address, Hex } from '../../../domain/money/units.ts'
 import type { ChainSettings, Settings } from '../../../domain/settings.ts'
 import type { DaemonState } from '../../../journal/state/daemon-state.ts'
 import type { Strategy } from '../../../strategies/registry.ts'
@@ -22,7 +22,7 @@ const CHECKS = {
     'nodes-agree',
     'gas-limits',
   ],
-  contracts: ['code', 'token-decimals', 'token-symbol'],
+  contracts: ['code', 'token-decimals', 'token-symbol', 'known-token', 'feed-description'],
   wallets: [
     'wallet',
     'trader-code',
@@ -109,6 +109,8 @@ export type Known = {
   /** The trading wallet; undefined if unknown. */
   readonly owner: Address | undefined
   readonly operator: Address | undefined
+  /** First block of the gasless service's chain; undefined if no node has it. */
+  readonly genesisHash?: Hex | undefined
 }
 
 /** True if the chain has no usable node: the settings hold only usable ones. */

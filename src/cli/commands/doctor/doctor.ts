@@ -90,7 +90,8 @@ async function examine(
   else {
     const chains = await inspectChains({ settings }, probes)
     genesisHash = chains.genesisHash
-    const known = { ...addresses, settings: chains.settings, strategies, state, owner: trader }
+    const found = { ...addresses, settings: chains.settings, strategies, state, owner: trader }
+    const known = { ...found, genesisHash }
     const there = openProbes({ ...connection, settings: chains.settings })
     outside.push(...chains.checks, ...(await inspectOutside(known, there)))
     await there.close()

@@ -9,18 +9,23 @@ import { instantText, lastingText, localText } from '../../../observe/wording.ts
 import type { WorstCase } from '../../../strategies/spending/worst-case.ts'
 import { withModules } from '../../compose/modules.ts'
 import { stateAtHand } from '../../compose/state.ts'
-import type { PlanData } from '../../json/plan-outputs.ts'
+import type { CostsData, PlanData } from '../../json/plan-outputs.ts'
 import { type ConfigOptions, loadForReading, startModules } from '../../load-files.ts'
 import { type Market, readMarketNow } from '../../market.ts'
 import { columnsOf, type ExitCode, type Given, type Io, print } from '../../process/io.ts'
 import { orRefuse, Refusal } from '../../process/refusal.ts'
 import { amountOrNull } from '../../text/amount-data.ts'
 import { beside, wrapped } from '../../text/table.ts'
+import { costsOf, costTexts, recentFigures } from './strategy-costs.ts'
 import { type Plan, type PlanInput, planOf, sharedCaps } from './strategy-plan.ts'
 
 export async function plan(
   name: string | undefined,
-  options: ConfigOptions & { readonly slots: number; readonly utc?: boolean },
+  options: ConfigOptions & {
+    readonly slots: number
+    readonly utc?: boolean
+    readonly costs?: boolean
+  },
   io: Io,
   nowMs: number,
 ): Promise<ExitCode> {
@@ -39,7 +44,14 @@ export async function plan(
     const input = { settings, state, market, nowMs, slots, modules, shared }
     const plans = await Promise.all(strategies.map((strategy) => planOf(strategy, input)))
     const totals = totalsOf(plans, input)
-    const report = { market, plans, totals, inUtc: options.utc === true }
+    const costs = new Map<string, CostsData>()
+    if (options.costs === true) {
+      const recent = await recentFigures(settings, io, nowMs)
+      // One quote after another, within the service's rate.
+      for (const each of strategies.filter(({ enabled }) => enabled))
+        costs.set(each.name, await costsOf(each, { ...input, settings, recent }))
+    }
+    const report = { market, plans, totals, costs, inUtc: options.utc === true }
     return print<PlanData>(io, options, planData(report), () => [planText(report, columnsOf(io))])
   })
 }
@@ -48,6 +60,8 @@ type PlanReport = {
   readonly market: Market
   readonly plans: readonly Plan[]
   readonly totals: readonly Total[]
+  /** By strategy; empty unless requested. */
+  readonly costs: ReadonlyMap<string, CostsData>
   readonly inUtc: boolean
 }
 
@@ -56,10 +70,13 @@ const LABEL_WIDTH = 12
 /** A line of text, or a label with text beside it. */
 type Line = string | readonly [label: string, text: string]
 
-export function planText({ market, plans, totals, inUtc }: PlanReport, columns: number): string {
+export function planText(
+  { market, plans, totals, costs, inUtc }: PlanReport,
+  columns: number,
+): string {
   const sections = [
     marketLines(market),
-    ...plans.map((each) => linesOf(each, inUtc)),
+    ...plans.map((each) => [...linesOf(each, inUtc), ...costLines(costs.get(each.name))]),
     totalLines(plans, totals),
   ]
   const shown = (line: Line): readonly string[] =>
@@ -95,6 +112,10 @@ function linesOf(each: Plan, inUtc: boolean): readonly Line[] {
     ...warnings.map((text): Line => ['warning', text]),
     ...notes.map((text): Line => ['note', text]),
   ]
+}
+
+function costLines(costs: CostsData | undefined): readonly Line[] {
+  return costs === undefined ? [] : labelled('costs', costTexts(costs))
 }
 
 function labelled(label: string, texts: readonly string[]): readonly Line[] {
@@ -137,7 +158,7 @@ function totalTexts({ asset, perDay, cap, held, lastsSeconds, isSoldByPrice }: T
   return [...texts, `the wallet holds ${text(held)}${lasts}`]
 }
 
-export function planData({ market, plans, totals }: PlanReport): Given<PlanData> {
+export function planData({ market, plans, totals, costs }: PlanReport): Given<PlanData> {
   return {
     market: market.ok
       ? {
@@ -150,6 +171,7 @@ export function planData({ market, plans, totals }: PlanReport): Given<PlanData>
       : { known: false, why: market.why, owner: null, blockNumber: null, blockAt: null },
     strategies: plans.map(({ waitsForPrice: _, ...rest }) => ({
       ...rest,
+      costs: costs.get(rest.name) ?? null,
       next: rest.next.map(({ slotSeconds, inSeconds }) => ({
         slotSeconds,
         at: instantText(slotSeconds),

@@ -6,6 +6,9 @@ import { SCHEMAS } from '../../../../src/strategies/schemas.ts'
 import { temporaryDirectory } from '../../../support/state/state-directory.ts'
 import { filesIn, initFor } from './init-fixture.ts'
 
+/** No answer to any question about live trading. */
+const SKIPPED = ['', '', '', '', '', '', '']
+
 const strategiesOf = (dir: string) =>
   filesIn(dir).filter((file) => /^strategies\/(sandbox\/)?[\w-]+\.yaml$/.test(file))
 
@@ -40,7 +43,7 @@ test('questions on a terminal cover folder, kinds and mode, and Enter takes the 
   expect(existsSync(join(dir, 'config/live.yaml'))).toBe(false)
 
   const other = temporaryDirectory()
-  await initFor({ dir: other }, { answers: ['', ''] })
+  await initFor({ dir: other }, { answers: ['', '', ...SKIPPED] })
   const usual = temporaryDirectory()
   await initFor({ dir: usual })
   expect(filesIn(other)).toEqual(filesIn(usual))
@@ -58,17 +61,19 @@ test.each(['dca, threshold and twap', 'dca,threshold, and twap', 'dca and thresh
 
 test('questions cover only unset flags, and --yes or --json ask none', async () => {
   const ask = async (options: Parameters<typeof initFor>[0]) =>
-    (await initFor({ dir: temporaryDirectory(), ...options }, { answers: ['', '', ''] })).questions
+    (await initFor({ dir: temporaryDirectory(), ...options }, { answers: ['', ...SKIPPED, ''] }))
+      .questions
   expect(await ask({ mode: 'sandbox' })).toEqual([expect.stringContaining('Kinds of strategies')])
-  expect(await ask({ kinds: 'dca' })).toEqual([expect.stringContaining("besides the sandbox's")])
-  expect(await ask({ kinds: 'dca', mode: 'live' })).toEqual([])
+  expect(await ask({ kinds: 'dca', mode: 'dry-run' })).toEqual([])
+  expect((await ask({ kinds: 'dca' }))[0]).toContain("besides the sandbox's")
+  expect(await ask({ kinds: 'dca', mode: 'live', amount: '5' })).toHaveLength(6)
   expect(await ask({ yes: true })).toEqual([])
   expect(await ask({ json: true })).toEqual([])
 })
 
 test('the wizard lists every kind, and `all` selects them all', async () => {
   const dir = temporaryDirectory()
-  const { questions } = await initFor({ dir }, { answers: ['all', 'live'] })
+  const { questions } = await initFor({ dir }, { answers: ['all', 'live', ...SKIPPED] })
   for (const kind of Object.keys(SCHEMAS))
     expect(questions[0]).toMatch(new RegExp(`^ {2}${kind} `, 'm'))
   expect(strategiesOf(dir)).toHaveLength(2 * Object.keys(SCHEMAS).length)

@@ -1,9 +1,58 @@
 import { resolve } from 'node:path'
+import {
+  BASE_SEQUENCER_FEED,
+  BASE_TOKENS,
+  type KnownToken,
+} from '../../../../chain/base-contracts.ts'
 import type { Mode } from '../../../../domain/settings.ts'
 import { shellWord } from '../../../../domain/text/shell-word.ts'
 import type { KindName } from '../../../../strategies/registry.ts'
 import { SCHEMAS } from '../../../../strategies/schemas.ts'
-import type { Answers } from './init-answers.ts'
+import type { Answers, Read } from './init-answers.ts'
+import type { LiveAnswers } from './live-answers.ts'
+
+/** The config with the given answers in the places of the example's values. */
+export function withAnswers(text: string, answers: LiveAnswers): Read<string> {
+  const { rpc, service, spender, perOrder, perDay } = answers
+  const names = (answers.tokens ?? '').split(/[\s,]+/).filter((name) => name !== '')
+  const known = (name: string) =>
+    BASE_TOKENS.find(({ symbol }) => symbol.toLowerCase() === name.toLowerCase())
+  const strange = names.find((name) => known(name) === undefined)
+  if (strange !== undefined) {
+    const all = BASE_TOKENS.map(({ symbol }) => symbol).join(', ')
+    return { ok: false, text: `no address of ${strange} is known here; expected some of: ${all}` }
+  }
+  const tokens = BASE_TOKENS.filter(
+    (each) => names.some((name) => known(name) === each) && !text.includes(`${each.address}"`),
+  )
+  const edits: readonly (readonly [from: string, to: string | undefined])[] = [
+    [quoted('BASE_RPC_URL'), rpc && JSON.stringify(rpc)],
+    [quoted('GASLESS_URL'), service && JSON.stringify(service)],
+    [quoted('GASLESS_SPENDER'), spender && JSON.stringify(spender)],
+    ['perOrder: { USDC: "250" }', perOrder && `perOrder: { USDC: ${JSON.stringify(perOrder)} }`],
+    ['perDay: { USDC: "1000" }', perDay && `perDay: { USDC: ${JSON.stringify(perDay)} }`],
+    ...['\n\n# An independent price', '\n\n# Caps over all'].map((from, index) => {
+      const lines = tokens.map(index === 0 ? tokenLine : priceLine)
+      return [from, lines.length === 0 ? undefined : `\n${lines.join('\n')}${from}`] as const
+    }),
+  ]
+  const edit = (so: string, [from, to]: (typeof edits)[number]) => {
+    if (!so.includes(from)) throw new Error(`the shipped example has no ${from}`)
+    return to === undefined ? so : so.replace(from, () => to)
+  }
+  return { ok: true, value: edits.reduce(edit, text) }
+}
+
+const quoted = (variable: string) => `"\${${variable}}"`
+
+function tokenLine({ symbol, address, decimals }: KnownToken): string {
+  return `  ${symbol}: { chain: base, address: "${address}", decimals: ${decimals} }`
+}
+
+function priceLine({ symbol, feed, maxAge }: KnownToken): string {
+  const terms = `chain: base, maxAge: ${maxAge}, sequencerFeed: "${BASE_SEQUENCER_FEED}"`
+  return `  ${symbol}/USDC: { feed: "${feed}", ${terms} }`
+}
 
 export type Content = { readonly to: string; readonly text: string }
 
@@ -61,8 +110,11 @@ const ON: Edit = [
 export async function contentsOf(
   { kinds, mode }: Answers,
   shipped: ReadShipped,
+  live: LiveAnswers = {},
 ): Promise<readonly Content[]> {
-  const beside = mode === 'sandbox' ? undefined : await besideConfig(mode, shipped)
+  const found = mode === 'sandbox' ? undefined : await besideConfig(mode, shipped)
+  const text = found === undefined ? undefined : withAnswers(found.text, live)
+  const beside = found && { to: found.to, text: text?.ok ? text.value : found.text }
   const fast = await Promise.all(
     kinds.map(async (kind) => {
       const to = `strategies/sandbox/${SCHEMAS[kind].examples.fast}.yaml`
@@ -72,13 +124,15 @@ export async function contentsOf(
   const slow =
     mode === 'sandbox'
       ? []
-      : await Promise.all(kinds.map((kind) => slowStrategy(kind, { mode, shipped })))
+      : await Promise.all(
+          kinds.map((kind) => slowStrategy(kind, { mode, shipped, amount: live.amount })),
+        )
   const same = await Promise.all(SAME.map(async (to) => ({ to, text: await shipped(to) })))
   const readme = folderReadme(beside && { config: beside.to, variables: variablesOf(beside.text) })
   return [...(beside ? [beside] : []), ...slow, ...fast, ...same, { to: 'README.md', text: readme }]
 }
 
-async function besideConfig(
+export async function besideConfig(
   mode: Exclude<Mode, 'sandbox'>,
   shipped: ReadShipped,
 ): Promise<Content> {
@@ -89,11 +143,17 @@ async function besideConfig(
 /** Disabled if it would trade real money, or must be completed first. */
 async function slowStrategy(
   kind: KindName,
-  { mode, shipped }: { readonly mode: Mode; readonly shipped: ReadShipped },
+  {
+    mode,
+    shipped,
+    amount,
+  }: { readonly mode: Mode; readonly shipped: ReadShipped; readonly amount: string | undefined },
 ): Promise<Content> {
   const { slow, runsAsIs } = SCHEMAS[kind].examples
   const to = `strategies/${slow}.yaml`
-  const text = await shipped(to)
+  const example = await shipped(to)
+  const text =
+    amount === undefined ? example : example.replace(/^amount: "25"/m, `amount: "${amount}"`)
   const isOn = mode === 'dry-run' && runsAsIs
   const edit = isOn ? ON : OFF
   return { to, text: edit[0].test(text) ? edited(text, edit) : text }

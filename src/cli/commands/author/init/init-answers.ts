@@ -23,7 +23,7 @@ export type AnswerFlags = {
   readonly json?: boolean
 }
 
-type Read<Value> =
+export type Read<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly text: string }
 

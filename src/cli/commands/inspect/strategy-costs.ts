@@ -1,0 +1,165 @@
+import { createPricePaths } from '../../../domain/money/price.ts'
+import { ETHER, type Token } from '../../../domain/money/token.ts'
+import { mulDivUp } from '../../../domain/money/units.ts'
+import { slotsBetween } from '../../../domain/schedule/calendar.ts'
+import type { Settings } from '../../../domain/settings.ts'
+import { accountOf, type Figures } from '../../../journal/ledger/figures.ts'
+import { kindOf, readsMarket, type Strategy } from '../../../strategies/registry.ts'
+import { scheduleAhead } from '../../../strategies/spending/slots-ahead.ts'
+import { readState } from '../../compose/state.ts'
+import type { CostsData } from '../../json/plan-outputs.ts'
+import type { Io } from '../../process/io.ts'
+import { amountData, amountOrNull, counted, shortText } from '../../text/amount-data.ts'
+import { ledgerOf } from '../money/report.ts'
+import { askQuote, intentOf, reportOf, wantedOf } from './quote.ts'
+import type { PlanInput } from './strategy-plan.ts'
+
+const MONTH_SECONDS = 30 * 86_400
+/** Of more slots in a month, the rest is extrapolated. */
+const SLOTS_MAX = 10_000
+const BPS_TENTHS = 100_000n
+
+/** A cost of `orders` orders together. */
+type Cost = {
+  readonly what: CostsData['items'][number]['what']
+  readonly token: Token
+  readonly amount: bigint
+  /** Amount sold, of an execution. */
+  readonly sold?: bigint
+}
+type Costs = Pick<CostsData, 'source' | 'note'> & {
+  readonly orders: number
+  readonly items: readonly Cost[]
+}
+
+const unknown = (note: string): Costs => ({ source: 'none', orders: 0, items: [], note })
+
+/** Fills, charges and gas of the last 30 days, by strategy. */
+export async function recentFigures(
+  settings: Settings,
+  io: Io,
+  nowMs: number,
+): Promise<ReadonlyMap<string, Figures>> {
+  const { stateDir } = settings
+  const view = await readState(stateDir)
+  if (view === undefined) return new Map()
+  const { entries } = await ledgerOf({ settings, strategies: [], problems: [], stateDir, view }, io)
+  const sinceMs = nowMs - MONTH_SECONDS * 1_000
+  return accountOf(entries, { valueToken: undefined, sinceMs, by: 'strategy', timezone: 'UTC' })
+    .groups
+}
+
+/** Expected costs of a strategy, from its recent orders, or without any from a real quote. */
+export async function costsOf(
+  strategy: Strategy,
+  input: Pick<PlanInput, 'state' | 'market' | 'nowMs'> & {
+    readonly settings: Settings
+    readonly recent: ReadonlyMap<string, Figures>
+    readonly ask?: typeof askQuote
+  },
+): Promise<CostsData> {
+  const figures = input.recent.get(strategy.name)
+  const costs =
+    figures !== undefined && figures.fills + figures.calls > 0
+      ? costsOfOrders(figures)
+      : await costsOfQuote(strategy, input)
+  const { source, orders, items, note } = costs
+  const byPrice = kindOf(strategy).trigger !== undefined
+  const ahead = byPrice ? undefined : slotsAhead(strategy, input)
+  const perMonth = ahead ?? (source === 'journal' ? orders : undefined)
+  const share = (amount: bigint, of: number) => mulDivUp(amount, BigInt(of), BigInt(orders))
+  return {
+    ...{ source, note, orders: source === 'journal' ? orders : 0 },
+    ordersPerMonth: perMonth ?? null,
+    items: items.map(({ what, token, amount, sold }) => ({
+      what,
+      perOrder: amountData(share(amount, 1), token),
+      perMonth: amountOrNull(perMonth === undefined ? undefined : share(amount, perMonth), token),
+      worseThanFeedBps: sold ? Number((amount * BPS_TENTHS) / sold) / 10 : null,
+    })),
+  }
+}
+
+function costsOfOrders({ fills, calls, trades, charged, gas }: Figures): Costs {
+  const tokens = new Map([...trades.values()].map(({ sell }) => [sell.address, sell]))
+  const swaps = [...tokens].flatMap(([address, token]): readonly Cost[] => {
+    const sum = { fee: 0n, sold: 0n, worse: 0n }
+    for (const { sell, fee, pricedPaid, bpsHundredths } of trades.values()) {
+      if (sell.address !== address) continue
+      sum.fee += fee
+      sum.sold += pricedPaid
+      sum.worse -= bpsHundredths
+    }
+    const { sold } = sum
+    const fee = { what: 'fee', token, amount: sum.fee } as const
+    const amount = sum.worse / (10n * BPS_TENTHS)
+    return sold === 0n ? [fee] : [{ what: 'execution', token, amount, sold }, fee]
+  })
+  const ether = [
+    { what: 'charge', token: ETHER, amount: charged },
+    { what: 'gas', token: ETHER, amount: gas },
+  ] as const
+  const items = [...swaps, ...ether].filter(({ amount }) => amount !== 0n)
+  return { source: 'journal', orders: fills + calls, items, note: null }
+}
+
+async function costsOfQuote(
+  strategy: Strategy,
+  { settings, market, ask = askQuote }: Parameters<typeof costsOf>[1],
+): Promise<Costs> {
+  if (!readsMarket(strategy))
+    return unknown('no call in 30 days; `tranched gastank status` shows earlier charges')
+  if (!market.ok) return unknown(`no quote: ${market.why}`)
+  const wanted = wantedOf(strategy, strategy.name)
+  if (typeof wanted === 'string') return unknown(`no order in 30 days, and no quote: ${wanted}`)
+  const { sell, buy, size } = wanted
+  if (createPricePaths(settings.prices.values())(sell.token, buy.token) === undefined)
+    return unknown('no order in 30 days, and no feed to compare a quote with')
+  const intent = intentOf(wanted, market.owner)
+  const { reply, nowMs } = await ask(settings, intent)
+  if (!reply.ok) return unknown(`no quote: ${reply.fault.message}`)
+  const { sellAmount: sold, feeAmount } = reply.value
+  const { worseThanFeedBps } = reportOf({ settings, market, intent, quoted: reply.value, nowMs })
+  if (worseThanFeedBps === null) return unknown('no usable feed to compare a quote with')
+  const tenths = BigInt(Math.round(worseThanFeedBps * 10))
+  const { token } = sell
+  return {
+    ...{ source: 'quote', orders: 1 },
+    items: [
+      { what: 'execution', token, amount: mulDivUp(sold, tenths, BPS_TENTHS), sold },
+      { what: 'fee', token, amount: feeAmount },
+    ],
+    note: size.side === 'buy' ? 'at most: the quote of an exact purchase includes slippage' : null,
+  }
+}
+
+function slotsAhead(
+  strategy: Strategy,
+  { state, nowMs }: Pick<PlanInput, 'state' | 'nowMs'>,
+): number {
+  const from = Math.floor(nowMs / 1_000)
+  const schedule = scheduleAhead(state, strategy, from)
+  const { slots, more } = slotsBetween(schedule, from, from + MONTH_SECONDS, SLOTS_MAX)
+  const [first, last] = [slots[0], slots.at(-1)]
+  return more && first !== undefined && last !== undefined
+    ? Math.round((SLOTS_MAX - 1) * (MONTH_SECONDS / (last - first)))
+    : slots.length
+}
+
+const WHAT = {
+  execution: 'against the feed, fee included',
+  fee: "of it the service's fee",
+  charge: 'charges for calls',
+  gas: 'gas of own transactions',
+} as const
+
+export function costTexts({ source, orders, ordersPerMonth, items, note }: CostsData): string[] {
+  const lines = items.map(({ what, perOrder, perMonth, worseThanFeedBps: bps }) => {
+    const month = perMonth === null ? '' : `, ${shortText(perMonth)} a month`
+    return `${shortText(perOrder)} per order${month}: ${WHAT[what]}${bps === null ? '' : `, ${bps} bps`}`
+  })
+  const from = source === 'quote' ? 'a quote now' : `${counted(orders, 'order')} in 30 days`
+  const at = ordersPerMonth === null ? '' : `, at most ${counted(ordersPerMonth, 'order')} a month`
+  const basis = source === 'none' ? [] : [`from ${from}${at}`]
+  return [...lines, ...basis, ...(note === null ? [] : [note])]
+}
