@@ -9,6 +9,7 @@ import { shellWord } from '../../domain/text/shell-word.ts'
 import type { Log } from '../../observe/log.ts'
 import type { Clock } from '../../ports.ts'
 import { readPrivately, readSecretFile } from '../../signing/keys/keystore.ts'
+import { readStrategyFile } from '../../strategies/files/load-strategies.ts'
 import { kindOf, type Strategy } from '../../strategies/registry.ts'
 import type { Scrubber } from '../../system/scrubber.ts'
 import { createPage, type Page } from '../../ui/page/server/page.ts'
@@ -76,6 +77,7 @@ export function openPage(
       does: kindOf(strategy).describe(strategy),
       schedule: describeSchedule(strategy.schedule),
     }),
+    readFile: (file) => readStrategyFile(file, settings),
     warn: (message) => log.warn(message, { event: 'page' }),
   })
   page.take({ strategies, account: settings.limits })

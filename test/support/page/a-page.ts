@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Settings } from '../../../src/domain/settings.ts'
 import type { JournalOptions, OpenedJournal } from '../../../src/store/file/journal-file.ts'
+import { readStrategyFile } from '../../../src/strategies/files/load-strategies.ts'
 import type { Strategy } from '../../../src/strategies/registry.ts'
 import { createPage, type Page, type PageInput } from '../../../src/ui/page/server/page.ts'
 import { OWNER } from '../state/journal-events.ts'
@@ -43,6 +44,7 @@ export async function aPage(
       does: `${name} does`,
       schedule: 'now',
     }),
+    readFile: (file) => readStrategyFile(file, settings),
     warn: (message) => warnings.push(message),
     ...options.input,
   })

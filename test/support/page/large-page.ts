@@ -1,3 +1,4 @@
+import { readStrategyFile } from '../../../src/strategies/files/load-strategies.ts'
 import { createScrubber } from '../../../src/system/scrubber.ts'
 import { createPage, type Page } from '../../../src/ui/page/server/page.ts'
 import { aStrategy } from '../builders.ts'
@@ -29,6 +30,7 @@ export function openLargePage(
       does: `${name} does`,
       schedule: 'now',
     }),
+    readFile: (file) => readStrategyFile(file, settings),
     warn: (message) => {
       throw new Error(message)
     },

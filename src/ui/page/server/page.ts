@@ -15,7 +15,7 @@ import { overviewOf, type PageSubject } from './overview.ts'
 import { type ChangeText, cleanJson, createReadModel, type Made } from './read-model.ts'
 import { readRecentEvents } from './recent-events.ts'
 import { RECENT_FILLS_MAX } from './recent-fills.ts'
-import { type DetailQuery, readDetail } from './strategy/detail.ts'
+import { type DetailQuery, type ReadStrategyFile, readDetail } from './strategy/detail.ts'
 import type { StrategyText } from './strategy-rows.ts'
 import { searchUnfilled, type UnfilledQuery } from './unfilled-search.ts'
 import { createValuation, type Valued } from './valuation.ts'
@@ -35,6 +35,7 @@ export type PageInput = {
   /** Masks what the log masks. */
   readonly hiding: Hiding
   readonly describe: (strategy: Strategy) => StrategyText
+  readonly readFile: ReadStrategyFile
   readonly warn: (message: string) => void
 }
 
@@ -42,7 +43,7 @@ export type Page = ReturnType<typeof createPage>
 
 /** JSON of every route. Only reads and listens: the daemon never waits for the page, and is safe from its faults. */
 export function createPage(input: PageInput) {
-  const { settings, version, now, hiding, describe, warn } = input
+  const { settings, version, now, hiding, describe, readFile, warn } = input
   const { stateDir, journal, gasless } = settings
   const startedAtMs = now()
   const place: JournalPlace = { dir: join(stateDir, 'journal'), archive: journal.archive }
@@ -174,7 +175,7 @@ export function createPage(input: PageInput) {
       const strategy = model.strategyNamed(query.name)
       if (subject === undefined || (record ?? strategy) === undefined) return undefined
       const { state } = subject
-      const parts = { settings, state, strategy, observations, explorers, nowMs: now() }
+      const parts = { settings, state, strategy, observations, explorers, readFile, nowMs: now() }
       const asOfNow = (entry: FillOnRecord): FillOnRecord => fills.asOfNow(entry)
       const detail = await search(() => readDetail(place, query, { ...parts, asOfNow }))
       return cleanJson(detail, hiding.clean)

@@ -7,7 +7,6 @@ import type { TokenPair } from '../../../../domain/strategy.ts'
 import { purchaseOf } from '../../../../journal/projections/purchases.ts'
 import type { DaemonState } from '../../../../journal/state/daemon-state.ts'
 import type { JournalPlace } from '../../../../store/file/journal-search.ts'
-import { readStrategyFile } from '../../../../strategies/files/load-strategies.ts'
 import { makesCalls, type Strategy } from '../../../../strategies/registry.ts'
 import type { Amount, HoldingsRange, StrategyDetail } from '../../model.ts'
 import { type Explorers, type FillOnRecord, fillRow } from '../fill-rows.ts'
@@ -23,12 +22,20 @@ export type DetailQuery = {
   readonly pair?: string | undefined
 }
 
+/** `text` has secrets masked; undefined if the file cannot be read. */
+export type ReadStrategyFile = (file: string) => {
+  readonly text: string | undefined
+  readonly strategy: Strategy | undefined
+  readonly problems: NonNullable<StrategyDetail['file']>['problems']
+}
+
 type DetailParts = {
   readonly settings: Settings
   readonly state: DaemonState
   readonly strategy: Strategy | undefined
   readonly observations: Observations
   readonly explorers: Explorers
+  readonly readFile: ReadStrategyFile
   readonly nowMs: number
   /** A fill read from disk may have been undone since. */
   readonly asOfNow: (entry: FillOnRecord) => FillOnRecord
@@ -44,7 +51,7 @@ export async function readDetail(
   { name, range, pair: wanted }: DetailQuery,
   parts: DetailParts,
 ): Promise<StrategyDetail> {
-  const { settings, strategy, observations, explorers, nowMs, asOfNow } = parts
+  const { settings, strategy, observations, explorers, readFile, nowMs, asOfNow } = parts
   const pairs = chartPairs(strategy, settings.prices)
   const pair = pairs.find((each) => nameOf(each) === wanted) ?? pairs[0]
   const period = { fromMs: nowMs - spanMsOf(pair === undefined ? 'month' : range), untilMs: nowMs }
@@ -53,7 +60,7 @@ export async function readDetail(
   const { portfolio, prices: observed } = observations
   return {
     ...moneyOf(name, parts),
-    file: strategy === undefined ? null : fileOf(strategy, settings),
+    file: strategy === undefined ? null : fileOf(strategy, readFile),
     chart:
       strategy === undefined || pair === undefined
         ? null
@@ -124,8 +131,8 @@ function moneyOf(
   }
 }
 
-function fileOf(strategy: Strategy, settings: Settings): StrategyDetail['file'] {
-  const { text, strategy: onDisk, problems } = readStrategyFile(strategy.file, settings)
+function fileOf(strategy: Strategy, readFile: ReadStrategyFile): StrategyDetail['file'] {
+  const { text, strategy: onDisk, problems } = readFile(strategy.file)
   return {
     name: basename(strategy.file),
     text: text?.slice(0, TEXT_MAX) ?? null,
