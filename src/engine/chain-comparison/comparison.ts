@@ -104,7 +104,7 @@ function comparisonBy(
   }
 }
 
-/** Compares a wallet: briefly since a block, or thoroughly if undefined. Returns undefined if the chain is unavailable or too early. */
+/** Compares a wallet: briefly since a block, or thoroughly if undefined. Returns undefined if the chain is unavailable. */
 type Compare = (since: bigint | undefined) => Promise<Reached | undefined>
 
 /** `isOpen`: only pending orders explain some payments, so the next comparison starts from the same block. */
@@ -125,18 +125,15 @@ async function compareTrader(
   const place = { chainId, wallet: signer.address }
   const before = snapshotOf(journal.state, place)
   const fromBlock = before && firstBlock(before, since)
-  const read = async (): Promise<ChainReply<TraderSeen | undefined>> => {
-    const now = await noncesNow(context, { finalCount: chain.finalCount }, { place, chain })
-    if (!now.ok) return now
-    const { value: nonces } = now
-    if (nonces === undefined) return { ok: true, value: undefined }
-    const range = { fromBlock: fromBlock ?? 0n, toBlock: nonces.blockNumber }
+  const reply = await askChain(context, READING, async (): Promise<ChainReply<TraderSeen>> => {
+    const nonces = await noncesNow(context, { finalCount: chain.finalCount }, { place, chain })
+    if (!nonces.ok) return nonces
+    const range = { fromBlock: fromBlock ?? 0n, toBlock: nonces.value.blockNumber }
     // The first comparison has no block to start from.
     const paid = fromBlock === undefined ? NO_PAYMENTS : await strangePayments(ports, tokens, range)
-    return paid.ok ? { ok: true, value: { ...paid.value, nonces } } : paid
-  }
-  const reply = await askChain(context, READING, read)
-  if (!reply.ok || reply.value === undefined || closing.aborted) return undefined
+    return paid.ok ? { ok: true, value: { ...paid.value, nonces: nonces.value } } : paid
+  })
+  if (!reply.ok || closing.aborted) return undefined
   const { nonces, strange, isOpen } = reply.value
   // Payments proven meanwhile are claimed now.
   const payments = unclaimed(
@@ -178,7 +175,7 @@ function compareAccount(
     const reply = await askChain(context, READING, () =>
       noncesNow(context, chain, { place, chain, nested }),
     )
-    if (!reply.ok || reply.value === undefined || context.closing.aborted) return undefined
+    if (!reply.ok || context.closing.aborted) return undefined
     const seen = { ...reply.value, isAccepted: false }
     const evidence = strangeNonces(context.ports.journal.state, place, seen)
     await conclude(context, place, { seen, evidence, isKept: since === undefined })
@@ -189,8 +186,8 @@ function compareAccount(
 type Nonces = SeenNonces & { readonly blockNumber: bigint }
 
 /**
- * A wallet's nonces at a final block, because evidence needs a quorum there (rule T6). Undefined at a first comparison until
- * transactions from before the start, other than our own, are final.
+ * A wallet's nonces at a final block, because evidence needs a quorum there (rule T6). The first comparison waits until
+ * transactions from before the start are final, unless they are our own.
  */
 async function noncesNow(
   { ports }: Comparing,
@@ -200,7 +197,7 @@ async function noncesNow(
     readonly chain: Pick<Chain, 'transaction'>
     readonly nested?: () => Promise<ChainReply<bigint | undefined>>
   },
-): Promise<ChainReply<Nonces | undefined>> {
+): Promise<ChainReply<Nonces>> {
   const { clock, journal } = ports
   const { place, chain, nested } = newest
   const { chainId, wallet } = place
@@ -220,7 +217,7 @@ async function noncesNow(
   const isSettled =
     own.value.latestNonce <= Math.max(transactionCount, explained) &&
     (used?.value ?? 0n) <= maxOf(nestedNonce ?? 0n, called)
-  return isSettled ? reply : { ok: true, value: undefined }
+  return isSettled ? reply : unavailable('what the wallet did last is not final yet')
 }
 
 /** Journals the halt together with the new start block: evidence is reported once, and the halt holds until resumed. */
