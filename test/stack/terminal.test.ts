@@ -3,6 +3,16 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { shell } from '../support/process/shell.ts'
 
+const LIVE_QUESTIONS = [
+  /RPC URL of Base.* \[skip\]: /,
+  /URL of the swap service.* \[skip\]: /,
+  /settlement spender.* \[skip\]: /,
+  /Tokens beside USDC.* \[skip\]: /,
+  /one order may sell.* \[skip\]: /,
+  /all orders may sell.* \[skip\]: /,
+  /first strategy.* \[skip\]: /,
+]
+
 test('init prompts on a terminal, and Ctrl-C there ends it without writing anything', async () => {
   const { home, type } = shell()
   const begin = "script --quiet --return --command 'tranched init' /dev/null"
@@ -17,6 +27,7 @@ test('init prompts on a terminal, and Ctrl-C there ends it without writing anyth
     { to: folder, type: 'bot\r' },
     { to: /or all \[dca\]: /, type: 'twap\r' },
     { to: /Which mode \[live\]: /, type: '\r' },
+    ...LIVE_QUESTIONS.map((to) => ({ to, type: '\r' })),
   ])
   expect(done).toMatchObject({
     code: 0,
