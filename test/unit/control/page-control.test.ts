@@ -1,12 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openHaltFile } from '../../../src/control/halt-file.ts'
 import { createHttpServer, type HttpServerOptions } from '../../../src/control/http/http-server.ts'
 import { createPageControl } from '../../../src/control/http/page-control.ts'
-import { type ControlPorts, halt, pause, resume } from '../../../src/engine/daemon-control.ts'
+import { halt, pause, resume } from '../../../src/engine/daemon-control.ts'
 import { tradingHalted } from '../../../src/journal/events/strategy/stops.ts'
 import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
-import { openJournal } from '../../../src/store/file/journal-file.ts'
-import { eventsOf, temporaryDirectory } from '../../support/state/state-directory.ts'
+import { eventsOf } from '../../support/state/state-directory.ts'
+import { controlJournal } from './control-journal.ts'
 
 const TOKEN = 'a-token-to-control-with'
 const VIEW = 'a-token-to-look-with'
@@ -17,26 +16,7 @@ type Answer = { readonly status: number; readonly body: Readonly<Record<string, 
 
 /** A daemon's server with a real journal and a stopped clock. */
 async function controlRig({ begins = true } = {}) {
-  const dir = temporaryDirectory()
-  let nowMs = NOW
-  const clock = {
-    now: () => nowMs,
-    sleep: (_ms: number, signal?: AbortSignal) =>
-      new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve())),
-  }
-  const opened = await openJournal({
-    dir,
-    clock,
-    onFatal: (error) => {
-      throw error
-    },
-  })
-  onTestFinished(() => opened.close())
-  const { journal } = opened
-  const haltFile = openHaltFile(dir)
-  const ports: ControlPorts = { journal, haltFile }
-  for (const strategy of ['weekly-eth', 'dip'])
-    await journal.append({ type: 'strategy-scheduled', strategy, scheduleKey: 'x', fromSeconds: 0 })
+  const { time, clock, journal, haltFile, ports } = await controlJournal(NOW)
   const noted: RuntimeEvent[] = []
   const files: string[] = []
   const control = createPageControl({
@@ -70,7 +50,7 @@ async function controlRig({ begins = true } = {}) {
     notes: () => noted.flatMap((each) => (each.type === 'remote-message' ? [each.outcome] : [])),
     recorded: async () => (await eventsOf(journal)).slice(2),
     passes: (ms: number): void => {
-      nowMs += ms
+      time.nowMs += ms
     },
   }
 }

@@ -1,15 +1,12 @@
-import { onTestFinished } from 'vitest'
-import { openHaltFile } from '../../../../../src/control/halt-file.ts'
 import { MessageHandler } from '../../../../../src/control/telegram/commands/handler.ts'
 import type { HandlerInput } from '../../../../../src/control/telegram/commands/reply.ts'
 import type { Outgoing } from '../../../../../src/control/telegram/replies-outbox.ts'
 import { readUpdate } from '../../../../../src/control/telegram/wire.ts'
 import type { RemoteOutcome } from '../../../../../src/domain/remote.ts'
-import { type ControlPorts, halt, pause, resume } from '../../../../../src/engine/daemon-control.ts'
+import { halt, pause, resume } from '../../../../../src/engine/daemon-control.ts'
 import type { JournalEvent } from '../../../../../src/journal/events/registry.ts'
-import { openJournal } from '../../../../../src/store/file/journal-file.ts'
 import type { Why } from '../../../../../src/ui/page/model.ts'
-import { temporaryDirectory } from '../../../../support/state/state-directory.ts'
+import { controlJournal } from '../../control-journal.ts'
 
 export const ALICE = 4_711
 export const BOB = 4_712
@@ -32,27 +29,7 @@ type Options = {
 /** A handler over a real journal, with a stopped clock and replies that are only recorded. */
 export async function handlerRig(options: Options = {}) {
   const { chats = [ALICE, BOB], resume: mayResume = true } = options
-  const dir = temporaryDirectory()
-  let nowMs = NOW
-  const clock = {
-    now: () => nowMs,
-    // Tests here never wait for real time.
-    sleep: (_ms: number, signal?: AbortSignal) =>
-      new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve())),
-  }
-  const opened = await openJournal({
-    dir,
-    clock,
-    onFatal: (error) => {
-      throw error
-    },
-  })
-  onTestFinished(() => opened.close())
-  const { journal } = opened
-  const haltFile = openHaltFile(dir)
-  const ports: ControlPorts = { journal, haltFile }
-  for (const strategy of ['weekly-eth', 'dip'])
-    await journal.append({ type: 'strategy-scheduled', strategy, scheduleKey: 'x', fromSeconds: 0 })
+  const { dir, time, clock, journal, haltFile, ports } = await controlJournal(NOW)
   const replies: Outgoing[] = []
   const notes: { outcome: RemoteOutcome; user: number | undefined; detail: string }[] = []
   const taken: number[] = []
@@ -133,7 +110,7 @@ export async function handlerRig(options: Options = {}) {
           message_id: 1,
           from: { id: from, is_bot: false },
           chat: { id: from, type: 'private' },
-          date: Math.floor((nowMs - ageMs) / 1_000),
+          date: Math.floor((time.nowMs - ageMs) / 1_000),
           text,
           ...message,
         },
@@ -149,7 +126,7 @@ export async function handlerRig(options: Options = {}) {
         },
       }),
     passes(ms: number): void {
-      nowMs += ms
+      time.nowMs += ms
     },
     diskFails(): void {
       canTake = false
