@@ -1,7 +1,7 @@
 import { createPricePaths } from '../domain/money/price.ts'
 import type { Token } from '../domain/money/token.ts'
 import { type Address, ZERO_ADDRESS } from '../domain/money/units.ts'
-import type { Settings } from '../domain/settings.ts'
+import { hasSwaps, type Settings } from '../domain/settings.ts'
 import { marketOf, type Wanted } from '../engine/market-snapshot.ts'
 import type { DaemonState } from '../journal/state/daemon-state.ts'
 import type { ChainView } from '../ports.ts'
@@ -10,6 +10,7 @@ import { composeChain } from './compose/services.ts'
 import { withClock } from './compose/state.ts'
 import { readWalletAddress } from './compose/wallets.ts'
 import type { Io } from './process/io.ts'
+import { Refusal } from './process/refusal.ts'
 
 export function tokensOn(chain: string, { tokens }: Pick<Settings, 'tokens'>): readonly Token[] {
   return [...tokens.values()].filter((token) => token.chain === chain)
@@ -18,6 +19,13 @@ export function tokensOn(chain: string, { tokens }: Pick<Settings, 'tokens'>): r
 /** Tokens on the gasless service's chain, the only ones for which the trading wallet can have approvals. */
 export function tradedTokens(settings: Settings): readonly Token[] {
   return tokensOn(settings.gasless.chain, settings)
+}
+
+/** Refuses a command about swaps under a config that only makes calls. */
+export function requireSwaps(settings: Settings, by: string): void {
+  if (hasSwaps(settings)) return
+  const message = 'nothing swaps under this config: it has no `gasless` section'
+  throw new Refusal(`${settings.file}: ${message}`, { by })
 }
 
 /** Prices and balances for a command that only reads. */

@@ -37,7 +37,8 @@ export type ApprovalPolicy = 'exact' | 'budget' | 'unlimited'
 export type RoutingPreference = 'auto' | 'preferOwn' | 'onlyOwn'
 
 export type GaslessSettings = {
-  readonly baseUrl: string
+  /** Undefined in a config without `gasless`, which only makes calls: chain and wallet are then the aggregator's. */
+  readonly baseUrl: string | undefined
   readonly chain: string
   readonly wallet: string
   readonly permit2: Address
@@ -49,6 +50,15 @@ export type GaslessSettings = {
   readonly requestsPerSecond: number
   /** The wire values of the two routing preferences, set by the operator. */
   readonly wire: { readonly preferOwn: string; readonly onlyOwn: string }
+}
+
+/** False for a config that only makes calls: it has no swap service, no tokens and no feeds. */
+export function hasSwaps({
+  gasless,
+}: {
+  readonly gasless: Pick<GaslessSettings, 'baseUrl'>
+}): boolean {
+  return gasless.baseUrl !== undefined
 }
 
 /** `balances`: `deposit(address)`, `balances(address)`. `balanceOf`: `deposit()`, `balanceOf(address)`. */

@@ -176,9 +176,8 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
     })
     await reconcile(context)
     for (const id of [...journal.state.intents.keys()]) launch(id)
-    for (const wallet of [context.wallet, context.aggregator?.wallet]) {
-      if (wallet !== undefined) followRecorded(context, wallet).catch(fail)
-    }
+    for (const wallet of new Set([context.wallet, context.aggregator?.wallet ?? context.wallet]))
+      followRecorded(context, wallet).catch(fail)
     const { wake } = backgroundTasks
     const startMs = (): number | undefined => registration.startedAtMs()
     const agenda = createAgenda({

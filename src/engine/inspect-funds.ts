@@ -1,5 +1,6 @@
 import { type PriceFeed, pricesAt } from '../domain/money/price.ts'
 import { ETHER, NATIVE_TOKEN, shownToken, type Token } from '../domain/money/token.ts'
+import { hasSwaps } from '../domain/settings.ts'
 import type { ChainView } from '../ports.ts'
 import { NO_PROGRESS } from '../strategies/kind.ts'
 import { kindOf, type Strategy } from '../strategies/registry.ts'
@@ -67,7 +68,8 @@ function reportNeeds(
     observe({ type: 'wallet-needed', wallet, token, amount, decimals })
   for (const token of tokens)
     if (token.address !== NATIVE_TOKEN) report(token, needs.get(token.symbol))
-  report(ETHER, (needs.get(ETHER.symbol) ?? 0n) + GAS_RESERVE_WEI)
+  const reserve = hasSwaps(context) ? GAS_RESERVE_WEI : 0n
+  report(ETHER, (needs.get(ETHER.symbol) ?? 0n) + reserve)
 }
 
 function needOf(

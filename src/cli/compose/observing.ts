@@ -141,7 +141,7 @@ function watchSize(dir: string, now: () => number): () => Iterable<readonly [str
 export function secretsOf(settings: ConfigSettings): readonly string[] {
   const { chains, gasless, aggregator, control, notify } = settings
   const rpc = [...chains.values()].flatMap(({ rpcUrls }) => rpcUrls)
-  const services = [gasless.baseUrl, aggregator?.rpcUrl ?? []].flat()
+  const services = [gasless.baseUrl ?? [], aggregator?.rpcUrl ?? []].flat()
   const { telegram } = control
   const roots = telegram === undefined ? [] : [telegram.apiRoot]
   const tokens = telegram === undefined ? [] : tokenSecrets(telegram.token)

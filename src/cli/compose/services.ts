@@ -6,10 +6,19 @@ import { InvariantError } from '../../domain/errors.ts'
 import { createPricePaths } from '../../domain/money/price.ts'
 import { trustedCode } from '../../domain/order/contract.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../../domain/policy.ts'
-import type { ChainSettings, Settings } from '../../domain/settings.ts'
+import { type ChainSettings, hasSwaps, type Settings } from '../../domain/settings.ts'
 import type { Foundations } from '../../engine/daemon.ts'
 import type { RuntimeEvent } from '../../journal/runtime-event.ts'
-import type { AggregatorReply, Clock, Guard, HaltFile, Journal, Key, Modules } from '../../ports.ts'
+import type {
+  AggregatorReply,
+  Clock,
+  Gasless,
+  Guard,
+  HaltFile,
+  Journal,
+  Key,
+  Modules,
+} from '../../ports.ts'
 import { hearPrices } from '../../signing/heard-prices.ts'
 import { createPermitHasher } from '../../signing/permit-digest.ts'
 import type { Files } from '../../signing/policy.ts'
@@ -64,6 +73,7 @@ export function compose(input: ComposeInput) {
   const policyInput = { journal, guard, clock, files, prices }
   const signer = createSigner({ key: input.trader, hashPermit, ...policyInput })
   const aggregator = composeAggregator({ ...input, files })
+  const wallet = { chain, chainId, finality: rule, gas, signer, turn: createTurns() }
   const context: Foundations = {
     ports: {
       clock,
@@ -88,7 +98,8 @@ export function compose(input: ComposeInput) {
     pricePath: files.pricePath,
     trusted: files.trusted,
     hashPermit,
-    wallet: { chain, chainId, finality: rule, gas, signer, turn: createTurns() },
+    // One wallet takes its turns once.
+    wallet: hasSwaps(settings) ? wallet : (aggregator?.context.wallet ?? wallet),
     aggregator: aggregator?.context,
   }
   return {
@@ -109,9 +120,26 @@ export function composeGasless({ settings, clock, observe, timeoutMs }: ServiceI
   const { onRateLimit, onRetryAfter } = queue
   const limits = { onRateLimit, onRetryAfter, ...boundOf(timeoutMs) }
   return {
-    gasless: createGaslessHttp({ baseUrl, wire, routingPreference, clock, observe, ...limits }),
+    gasless:
+      baseUrl === undefined
+        ? NO_SWAP_SERVICE
+        : createGaslessHttp({ baseUrl, wire, routingPreference, clock, observe, ...limits }),
     queue,
   }
+}
+
+/** Of a config without `gasless`: it lists no token, and no strategy swaps. */
+const NO_SWAP_SERVICE: Gasless & { close(): Promise<void> } = {
+  tokens: () => Promise.resolve({ ok: true, value: [] }),
+  quote: noSwaps,
+  submit: noSwaps,
+  order: noSwaps,
+  clockOffsetMs: () => undefined,
+  close: () => Promise.resolve(),
+}
+
+function noSwaps(): never {
+  throw new InvariantError('the config has no swap service')
 }
 
 export function composeChain({ settings, clock, observe, timeoutMs }: ServiceInput) {

@@ -1,7 +1,7 @@
 import { type Problem, problemOf } from '../../config/yaml/problem.ts'
 import { problemAt } from '../../config/yaml/problem-at.ts'
 import type { Address } from '../../domain/money/units.ts'
-import type { Settings } from '../../domain/settings.ts'
+import { hasSwaps, type Settings } from '../../domain/settings.ts'
 import type { SigningWallets } from '../../journal/anchor.ts'
 import type { Clock, Key } from '../../ports.ts'
 import { exposure } from '../../signing/keys/exposure.ts'
@@ -64,7 +64,7 @@ export async function readKey(
   }
 }
 
-/** Both wallets of a config; the operator only with an aggregator. */
+/** The wallets of a config: of swaps and of calls. They are one wallet if nothing swaps; without calls there is no operator. */
 export async function readWallets(
   settings: Settings,
   by: { readonly scrubber: Scrubber; readonly io: Io },
@@ -72,7 +72,10 @@ export async function readWallets(
   const { gasless, aggregator } = settings
   const trader = await readKey(settings, gasless.wallet, by)
   if (!trader.ok) return trader
-  const operator = aggregator && (await readKey(settings, aggregator.wallet, by))
+  const operator =
+    aggregator?.wallet === gasless.wallet
+      ? trader
+      : aggregator && (await readKey(settings, aggregator.wallet, by))
   if (operator !== undefined && !operator.ok) return operator
   const { key, journalKey, ok } = trader
   const addresses = { trader: key.address, operator: operator?.key.address }
@@ -162,10 +165,11 @@ export async function claimWallets(
   const release = (): void => {
     for (const claim of claims) claim.release()
   }
-  const wallets = [
-    { wallet: trader, chain: gasless.chain },
-    { wallet: operator, chain: aggregator?.chain ?? '' },
-  ]
+  const calling = { wallet: operator, chain: aggregator?.chain ?? '' }
+  // The same wallet on the same chain if nothing swaps.
+  const wallets = hasSwaps(settings)
+    ? [{ wallet: trader, chain: gasless.chain }, calling]
+    : [calling]
   const known = { pid: io.pid, command: commandLine(command), startedAtMs: Date.now(), stateDir }
   try {
     for (const { wallet, chain } of mode === 'live' ? wallets : []) {

@@ -7,7 +7,7 @@ import { createWatch } from '../../control/probes.ts'
 import type { ServiceManager } from '../../control/service-manager.ts'
 import { messageOf, OperatorError, StateLockedError } from '../../domain/errors.ts'
 import type { Address } from '../../domain/money/units.ts'
-import type { Settings } from '../../domain/settings.ts'
+import { hasSwaps, type Settings } from '../../domain/settings.ts'
 import { Bookkeeper } from '../../engine/accounts/bookkeeper.ts'
 import { valueTokenOf } from '../../engine/accounts/portfolio.ts'
 import { describeAll } from '../../journal/describe.ts'
@@ -211,8 +211,10 @@ function isOfDisk(fault: Error): boolean {
 }
 
 /** Refuses one key for both wallets, under any names (rules A5, T11). */
-function requireSeparate({ aggregator, file }: Settings, trader: Key, operator?: Key): void {
-  if (aggregator === undefined || operator?.address !== trader.address) return
+function requireSeparate(settings: Settings, trader: Key, operator?: Key): void {
+  const { aggregator, file } = settings
+  if (!hasSwaps(settings) || aggregator === undefined) return
+  if (operator?.address !== trader.address) return
   const problem = problemOf({
     file,
     path: `wallets.${aggregator.wallet}`,

@@ -222,9 +222,11 @@ function announce(input: Trading, agenda: Agenda): void {
   const { address: servedAt } = input.server
   const nowMs = input.clock.now()
   log.info(`state in ${settings.stateDir}`)
-  log.info(
-    `gasless service ${new URL(settings.gasless.baseUrl).origin}, chain ${settings.gasless.chain}`,
-  )
+  const { gasless, aggregator } = settings
+  if (gasless.baseUrl !== undefined)
+    log.info(`gasless service ${new URL(gasless.baseUrl).origin}, chain ${gasless.chain}`)
+  if (aggregator !== undefined)
+    log.info(`aggregation service ${new URL(aggregator.rpcUrl).origin}, chain ${aggregator.chain}`)
   log.info(`metrics at ${servedAt}/metrics`)
   if (settings.http.page) log.info(`page at ${servedAt}/`)
   if (input.pageControl !== undefined)

@@ -1,7 +1,7 @@
 import { basename, dirname, extname, join, relative, sep } from 'node:path'
 import type { WalletSource } from '../../domain/settings.ts'
 import type { Fault } from '../yaml/document.ts'
-import type { SettingsInput } from './settings-schema.ts'
+import type { TradingInput } from './settings-schema.ts'
 
 type Places = {
   /** The config file. All paths are absolute. */
@@ -16,7 +16,7 @@ type Places = {
  * The anchor file of each wallet. `stateAnchor` is the trading wallet's; a second wallet's lies beside it, named after the
  * wallet. Without `stateAnchor`, each lies beside its wallet's key, or beside the config if the key is not in a file.
  */
-export function anchorsOf(input: SettingsInput, places: Places): ReadonlyMap<string, string> {
+export function anchorsOf(input: TradingInput, places: Places): ReadonlyMap<string, string> {
   const { stateAnchor, gasless, aggregator } = input
   const trading = stateAnchor === undefined ? undefined : places.absolute(stateAnchor)
   const anchors = new Map<string, string>()

@@ -2,9 +2,20 @@ import { dirname, resolve } from 'node:path'
 import { defaultGasLimits, type GasLimits } from '../../domain/money/gas.ts'
 import type { PriceFeed } from '../../domain/money/price.ts'
 import { ETHER, NATIVE_TOKEN, type Pair, type Token } from '../../domain/money/token.ts'
-import { type Address, type BaseUnits, type Hex, parseAmount } from '../../domain/money/units.ts'
+import {
+  type Address,
+  type BaseUnits,
+  type Hex,
+  parseAmount,
+  ZERO_ADDRESS,
+} from '../../domain/money/units.ts'
 import { contractKey, trustedContracts } from '../../domain/order/contract.ts'
-import type { Settings, WalletSource } from '../../domain/settings.ts'
+import {
+  type GaslessSettings,
+  hasSwaps,
+  type Settings,
+  type WalletSource,
+} from '../../domain/settings.ts'
 import { everyCap } from '../../domain/strategy.ts'
 import type { Fault } from '../yaml/document.ts'
 import type { Path } from '../yaml/problem.ts'
@@ -12,11 +23,24 @@ import { anchorsOf } from './anchors.ts'
 import { checkChains } from './chains.ts'
 import { Faults } from './names.ts'
 import { conflictFaults, type NotifySettings } from './notify.ts'
-import type { SettingsInput } from './settings-schema.ts'
+import type { SettingsInput, TradingInput } from './settings-schema.ts'
 
 /** The gasless service settles only on Base. */
 const GASLESS_CHAIN_ID = 8453
 const AGGREGATOR_CHAIN_IDS = [1, 11_155_111]
+
+/** Permits nothing: no spender, and no time in which a permit is valid. */
+const NO_SWAPS = {
+  baseUrl: undefined,
+  permit2: ZERO_ADDRESS,
+  spenders: [],
+  slippageBps: 0,
+  routingPreference: 'auto',
+  approval: 'exact',
+  maxQuoteLifetimeMs: 0,
+  requestsPerSecond: 1,
+  wire: { preferOwn: '', onlyOwn: '' },
+} as const satisfies Partial<GaslessSettings>
 
 type Report = (fault: Fault) => void
 
@@ -29,13 +53,15 @@ export type ConfigSettings = Settings & { readonly notify: NotifySettings }
  */
 export function buildSettings(
   file: string,
-  input: SettingsInput,
+  written: SettingsInput,
 ): { settings: ConfigSettings; faults: readonly Fault[] } {
   const faults = new Faults()
   const { report } = faults
   const absolute = (path: string) => resolve(dirname(file), path)
+  const input = { ...written, gasless: gaslessOf(written) }
   checkChains(input, report)
-  checkGasless(input, faults)
+  if (hasSwaps(input)) checkGasless(input, faults)
+  else checkCallsOnly(input, report)
   checkWallets(input, report)
   checkAggregator(input, faults)
   const tokens = buildTokens(input, faults)
@@ -43,7 +69,6 @@ export function buildSettings(
   const stateDir = absolute(input.stateDir)
   const wallets = mapOf(input.wallets, (wallet) => withAbsolutePaths(wallet, absolute))
   const { archive, keepFiles } = input.journal
-  const { maxQuoteLifetime: maxQuoteLifetimeMs, ...gasless } = input.gasless
   const settings: ConfigSettings = {
     mode: input.mode,
     file: resolve(file),
@@ -61,7 +86,7 @@ export function buildSettings(
       code: pinsOf(chain),
       gas: gasLimitsOf(chain),
     })),
-    gasless: { ...gasless, maxQuoteLifetimeMs },
+    gasless: input.gasless,
     aggregator: buildAggregator(input),
     tokens,
     prices: buildPrices(input, tokens, faults),
@@ -96,7 +121,7 @@ function mapOf<In, Out>(
 }
 
 /** Limits missing in the file default to the chain's usual ones. */
-function gasLimitsOf({ chainId, gas }: SettingsInput['chains'][string]): GasLimits {
+function gasLimitsOf({ chainId, gas }: TradingInput['chains'][string]): GasLimits {
   const usual = defaultGasLimits(chainId)
   return {
     maxFeePerGas: gas.maxFeePerGas ?? usual.maxFeePerGas,
@@ -106,14 +131,14 @@ function gasLimitsOf({ chainId, gas }: SettingsInput['chains'][string]): GasLimi
   }
 }
 
-function pinsOf({ code }: SettingsInput['chains'][string]): ReadonlyMap<Address, Hex> {
+function pinsOf({ code }: TradingInput['chains'][string]): ReadonlyMap<Address, Hex> {
   return new Map(
     Object.entries(code).map(([address, hash]) => [address.toLowerCase() as Address, hash]),
   )
 }
 
 /** Reports pins of contracts that the config does not use: the address is probably mistyped. */
-function checkPins(input: SettingsInput, settings: Settings, report: Report): void {
+function checkPins(input: TradingInput, settings: Settings, report: Report): void {
   const keys = new Set(trustedContracts(settings).map(contractKey))
   for (const [name, { chainId, code }] of Object.entries(input.chains))
     for (const address of Object.keys(code))
@@ -127,7 +152,7 @@ function checkPins(input: SettingsInput, settings: Settings, report: Report): vo
 }
 
 function buildHttp(
-  { http: { control, viewTokenFile, ...http } }: SettingsInput,
+  { http: { control, viewTokenFile, ...http } }: TradingInput,
   absolute: (path: string) => string,
 ): Settings['http'] {
   return {
@@ -151,7 +176,7 @@ function withAbsolutePaths(wallet: WalletSource, absolute: (path: string) => str
   }
 }
 
-function buildAggregator({ aggregator }: SettingsInput): Settings['aggregator'] {
+function buildAggregator({ aggregator }: TradingInput): Settings['aggregator'] {
   if (aggregator === undefined) return undefined
   const { fallback, gasTank, targets, ...rest } = aggregator
   const { methods, alertBelow, topUp } = gasTank
@@ -170,7 +195,14 @@ function buildAggregator({ aggregator }: SettingsInput): Settings['aggregator'] 
   }
 }
 
-function checkGasless(input: SettingsInput, faults: Faults): void {
+function gaslessOf({ gasless, aggregator }: SettingsInput): GaslessSettings {
+  if (gasless === undefined)
+    return { ...NO_SWAPS, chain: aggregator?.chain ?? '', wallet: aggregator?.wallet ?? '' }
+  const { maxQuoteLifetime: maxQuoteLifetimeMs, ...rest } = gasless
+  return { ...rest, maxQuoteLifetimeMs }
+}
+
+function checkGasless(input: TradingInput, faults: Faults): void {
   const { chain, wallet } = input.gasless
   const walletPath = ['gasless', 'wallet']
   faults.lookUp(input.wallets, { kind: 'wallets', name: wallet, path: walletPath })
@@ -181,7 +213,28 @@ function checkGasless(input: SettingsInput, faults: Faults): void {
   faults.report({ path, message, expected: `a chain with id ${GASLESS_CHAIN_ID}` })
 }
 
-function checkWallets({ mode, wallets }: SettingsInput, report: Report): void {
+/** Tokens and feeds belong to swaps: a daemon that only makes calls could not explain what its calls pay in tokens. */
+function checkCallsOnly({ aggregator, ...input }: TradingInput, report: Report): void {
+  if (aggregator === undefined) {
+    const message = 'this config names no service, so nothing could be traded'
+    const expected =
+      '`gasless` to swap on Base, `aggregator` to call contracts on Ethereum, or both'
+    report({ path: ['gasless'], message, expected })
+    return
+  }
+  for (const section of ['tokens', 'prices'] as const) {
+    if (Object.keys(input[section]).length === 0) continue
+    const message = 'only swaps use this, and the config has no `gasless`'
+    report({
+      path: [section],
+      at: 'key',
+      message,
+      expected: 'a `gasless` section, or not this one',
+    })
+  }
+}
+
+function checkWallets({ mode, wallets }: TradingInput, report: Report): void {
   for (const [name, { type }] of Object.entries(wallets)) {
     if (type !== 'address' || mode === 'dry-run') continue
     const message = 'this wallet has an address and no key'
@@ -189,26 +242,31 @@ function checkWallets({ mode, wallets }: SettingsInput, report: Report): void {
   }
 }
 
-function checkAggregator(input: SettingsInput, faults: Faults): void {
+function checkAggregator(input: TradingInput, faults: Faults): void {
   if (input.aggregator === undefined) return
   const { report } = faults
   const { chain, wallet } = input.aggregator
   const walletPath = ['aggregator', 'wallet']
   faults.lookUp(input.wallets, { kind: 'wallets', name: wallet, path: walletPath })
-  if (wallet === input.gasless.wallet) {
-    const message = 'this wallet trades through the gasless service already'
-    const expected = 'a wallet of its own: code delegated to a wallet could empty it on Base'
-    report({ path: walletPath, message, expected })
-  } else if (isSameKey(input.wallets[wallet], input.wallets[input.gasless.wallet])) {
-    const message = 'this wallet has the same key as the trading wallet of the gasless service'
-    const expected = 'a key of its own: code delegated to a wallet could empty it on Base'
-    report({ path: ['wallets', wallet], message, expected })
-  }
+  if (hasSwaps(input)) checkSeparate(input, wallet, report)
   const path = ['aggregator', 'chain']
   const found = faults.lookUp(input.chains, { kind: 'chains', name: chain, path })
   if (found === undefined || AGGREGATOR_CHAIN_IDS.includes(found.chainId)) return
   const message = `this chain has id ${found.chainId}, which the aggregator does not serve`
   report({ path, message, expected: `a chain with id ${AGGREGATOR_CHAIN_IDS.join(' or ')}` })
+}
+
+/** Each service needs a wallet of its own (rule A5). */
+function checkSeparate({ gasless, wallets }: TradingInput, wallet: string, report: Report): void {
+  if (wallet === gasless.wallet) {
+    const message = 'this wallet trades through the gasless service already'
+    const expected = 'a wallet of its own: code delegated to a wallet could empty it on Base'
+    report({ path: ['aggregator', 'wallet'], message, expected })
+  } else if (isSameKey(wallets[wallet], wallets[gasless.wallet])) {
+    const message = 'this wallet has the same key as the trading wallet of the gasless service'
+    const expected = 'a key of its own: code delegated to a wallet could empty it on Base'
+    report({ path: ['wallets', wallet], message, expected })
+  }
 }
 
 /** Compares only the sources in the config; the daemon also compares addresses. */
@@ -229,7 +287,7 @@ function isSameKey(one: WalletSource | undefined, other: WalletSource | undefine
   return one.type === other.type && named(one) === named(other)
 }
 
-function buildTokens(input: SettingsInput, faults: Faults): Map<string, Token> {
+function buildTokens(input: TradingInput, faults: Faults): Map<string, Token> {
   const { report } = faults
   const tokens = new Map<string, Token>()
   const symbolAt = new Map<string, string>()
@@ -254,9 +312,9 @@ function buildTokens(input: SettingsInput, faults: Faults): Map<string, Token> {
 
 /** Requires the trading chain, because one call reads all balances, allowances and feeds. */
 function lookUpChain(
-  { chains, gasless }: SettingsInput,
+  { chains, gasless }: TradingInput,
   { chain, path, faults }: { chain: string; path: Path; faults: Faults },
-): SettingsInput['chains'][string] | undefined {
+): TradingInput['chains'][string] | undefined {
   const found = faults.lookUp(chains, { kind: 'chains', name: chain, path })
   if (found && chain !== gasless.chain && Object.hasOwn(chains, gasless.chain)) {
     const message = 'this is not the chain that trades'
@@ -266,7 +324,7 @@ function lookUpChain(
 }
 
 function buildPrices(
-  input: SettingsInput,
+  input: TradingInput,
   tokens: ReadonlyMap<string, Token>,
   faults: Faults,
 ): Map<Pair, PriceFeed> {
@@ -295,7 +353,7 @@ function buildPrices(
 
 /** Opening balances of a dry-run, in base units; ETH is the chain's native coin. */
 function buildPaper(
-  input: SettingsInput,
+  input: TradingInput,
   tokens: ReadonlyMap<string, Token>,
   faults: Faults,
 ): Settings['paper'] {
@@ -317,7 +375,7 @@ function buildPaper(
 
 /** Amounts by token symbol, converted to base units by token address. */
 function buildAmounts(
-  input: SettingsInput,
+  input: TradingInput,
   on: {
     readonly tokens: ReadonlyMap<string, Token>
     readonly faults: Faults

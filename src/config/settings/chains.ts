@@ -1,8 +1,8 @@
 import type { Fault } from '../yaml/document.ts'
-import type { SettingsInput } from './settings-schema.ts'
+import type { TradingInput } from './settings-schema.ts'
 
 /** Checks that a chain has at least `agree` nodes, and none twice. */
-export function checkChains({ chains }: SettingsInput, report: (fault: Fault) => void): void {
+export function checkChains({ chains }: TradingInput, report: (fault: Fault) => void): void {
   for (const [name, { agree, rpcUrls }] of Object.entries(chains)) {
     const nodes = rpcUrls.map(nodeAt)
     for (const [index, node] of nodes.entries()) {

@@ -112,7 +112,8 @@ function unknownMode(written: unknown): Fault {
 /** Anyone on the network path of plain http can read and change it: quotes, blocks, receipts, and tokens in URLs. */
 function plainHttpFaults(settings: ConfigSettings): Fault[] {
   const { gasless, aggregator, chains, control, notify } = settings
-  const addresses: (readonly [Path, string])[] = [[['gasless', 'baseUrl'], gasless.baseUrl]]
+  const addresses: (readonly [Path, string])[] = []
+  if (gasless.baseUrl !== undefined) addresses.push([['gasless', 'baseUrl'], gasless.baseUrl])
   if (aggregator !== undefined) addresses.push([['aggregator', 'rpcUrl'], aggregator.rpcUrl])
   for (const { name, rpcUrls } of chains.values())
     for (const [index, url] of rpcUrls.entries())

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Finality, WalletSource } from '../../domain/settings.ts'
+import type { Finality, GaslessSettings, WalletSource } from '../../domain/settings.ts'
 import { basisPoints, ether, gasPrice, positiveDecimal } from '../amount-scalars.ts'
 import {
   address,
@@ -262,10 +262,13 @@ export const settingsSchema = section({
   chains: z
     .record(nameKey, chain, { error: 'a map of name: chain' })
     .describe('Chains and their nodes, by a name of your choice'),
-  gasless: gasless.describe('Swap service on Base'),
-  aggregator: aggregatorSchema.optional().describe('Transaction service on Ethereum'),
+  gasless: gasless.optional().describe('Swap service on Base; without it, nothing swaps'),
+  aggregator: aggregatorSchema
+    .optional()
+    .describe('Transaction service on Ethereum; without it, nothing calls'),
   tokens: z
     .record(nameKey, token, { error: 'a map of symbol: token' })
+    .prefault({})
     .describe('The only tokens that strategies may use, by symbol'),
   prices: z
     .record(pairKey, price, { error: 'a map of BASE/QUOTE: feed' })
@@ -283,3 +286,6 @@ export const settingsSchema = section({
 })
 
 export type SettingsInput = z.output<typeof settingsSchema>
+
+/** A config with the chain and wallet that trade: the aggregator's if nothing swaps. */
+export type TradingInput = Omit<SettingsInput, 'gasless'> & { readonly gasless: GaslessSettings }

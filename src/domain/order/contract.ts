@@ -1,5 +1,10 @@
 import type { Address, Hex } from '../money/units.ts'
-import type { AggregatorSettings, ChainSettings, Settings } from '../settings.ts'
+import {
+  type AggregatorSettings,
+  type ChainSettings,
+  hasSwaps,
+  type Settings,
+} from '../settings.ts'
 
 /** Code at an address. Hashes are keccak256 of runtime code. */
 export type ContractCode = {
@@ -93,7 +98,7 @@ export function trustedContracts({
     if (!found.has(key)) found.set(key, { chainId, address, name })
   }
   const { chain } = gasless
-  add(chain, 'gasless.permit2', gasless.permit2)
+  if (hasSwaps({ gasless })) add(chain, 'gasless.permit2', gasless.permit2)
   for (const [n, spender] of gasless.spenders.entries())
     add(chain, `gasless.spenders.${n}`, spender)
   for (const token of tokens.values())

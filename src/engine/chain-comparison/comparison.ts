@@ -2,6 +2,7 @@ import { amountText } from '../../domain/money/amount-text.ts'
 import type { Token } from '../../domain/money/token.ts'
 import { maxOf } from '../../domain/money/units.ts'
 import { staleHead } from '../../domain/policy.ts'
+import { hasSwaps } from '../../domain/settings.ts'
 import { walletCompared } from '../../journal/events/state/wallets.ts'
 import { nextNonceAtLeast } from '../../journal/projections/transactions.ts'
 import { snapshotOf, type WalletPlace } from '../../journal/projections/wallet-snapshots.ts'
@@ -55,10 +56,12 @@ type Comparing = Omit<OrderContext, 'compared'>
 /** A dry run compares nothing: it signs nothing, and other programs may use the wallet. */
 export function createComparison(context: Comparing, tokens: readonly Token[]): Comparison {
   const { aggregator } = context
-  const trader = comparisonBy(context, (since) => compareTrader(context, tokens, since))
   const compareCaller: Compare | undefined =
     aggregator && ((since) => compareAccount(context, aggregator, since))
   const account = comparisonBy(context, compareCaller)
+  // Without swaps, both are one wallet, compared once.
+  if (!hasSwaps(context)) return { trader: account, account, keep: () => account.keep() }
+  const trader = comparisonBy(context, (since) => compareTrader(context, tokens, since))
   return { trader, account, keep: () => Promise.all([trader.keep(), account.keep()]) }
 }
 

@@ -1,6 +1,6 @@
 import type { IntentId } from '../../domain/order/intent.ts'
 import { latestBlockSeconds } from '../../domain/policy.ts'
-import type { FinalityRule } from '../../domain/settings.ts'
+import { type FinalityRule, hasSwaps } from '../../domain/settings.ts'
 import { fillReopened, fillsFinal } from '../../journal/events/order/fills.ts'
 import { transactionReopened, transactionsFinal } from '../../journal/events/state/transactions.ts'
 import type {
@@ -149,7 +149,7 @@ function watchedChains(context: OrderContext): readonly Watched[] {
     wallet: aggregator.wallet,
     isOf: ({ open }) => callOf(open)?.call?.chainId === aggregator.wallet.chainId,
   }
-  return [trading, calling]
+  return hasSwaps(context) ? [trading, calling] : [calling]
 }
 
 type Pace = { readonly waitMs: number; readonly perBlockMs?: number }

@@ -154,5 +154,5 @@ export function recordName(event: JournalEvent): string | undefined {
  */
 export function anchorsOf(event: JournalEvent, wallets: SigningWallets): readonly Address[] {
   const anchors = moduleOf(event).anchors?.(event as never, wallets) ?? []
-  return anchors.filter((each) => each !== undefined)
+  return [...new Set(anchors.filter((each) => each !== undefined))]
 }

@@ -72,7 +72,8 @@ export class StateAnchors {
     const seen: Seen[] = []
     // In sequence: if both are unreadable, every start names the same one.
     for (const place of [options.trader, options.operator])
-      if (place !== undefined) seen.push({ place, anchor: await readPlace(place) })
+      if (place !== undefined && !seen.some((each) => each.place.file === place.file))
+        seen.push({ place, anchor: await readPlace(place) })
     return new StateAnchors(options, seen)
   }
 

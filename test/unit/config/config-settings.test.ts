@@ -1,5 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { brief, CONFIG, edit, loadText, plain, problemsOf, settingsOf } from './config-fixture.ts'
+import {
+  brief,
+  CONFIG,
+  edit,
+  loadText,
+  loadTexts,
+  plain,
+  problemsOf,
+  STRATEGY,
+  settingsOf,
+} from './config-fixture.ts'
 
 function briefly(text: string, rest = {}): string[] {
   return problemsOf(text, rest).map(brief)
@@ -462,6 +472,41 @@ describe('the aggregator section', () => {
     expect(briefly(withSepolia + edit(AGGREGATOR, 'gasTank: 0x', 'gastank: 0x'))).toEqual([
       '27:3 aggregator.contracts.gasTank: this key is missing',
       '28:5 aggregator.contracts.gastank: unknown key',
+    ])
+  })
+
+  const CALLS_ONLY = `mode: live
+wallets:
+  operator: { keystore: operator.json, passwordFile: operator.pass }
+chains:
+  sepolia: { chainId: 11155111, rpcUrls: [https://s.example] }
+${AGGREGATOR}`
+
+  test('is enough for a daemon that only makes calls: its wallet and chain are the only ones', () => {
+    const { gasless, anchors, tokens } = settingsOf(CALLS_ONLY)
+    expect(gasless).toMatchObject({ baseUrl: undefined, chain: 'sepolia', wallet: 'operator' })
+    // No permit can pass the signing policy.
+    expect(gasless).toMatchObject({ spenders: [], maxQuoteLifetimeMs: 0 })
+    expect([...anchors.keys()]).toEqual(['operator'])
+    expect(tokens.size).toBe(0)
+  })
+
+  test('is needed where there is no `gasless`, and leaves no use for tokens and feeds', () => {
+    const chainsOnly = CALLS_ONLY.slice(0, CALLS_ONLY.indexOf('aggregator:'))
+    expect(briefly(chainsOnly)).toEqual([
+      '1:1 gasless: this config names no service, so nothing could be traded',
+    ])
+    const usdc = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+    const withTokens = `${CALLS_ONLY}tokens:\n  USDC: { chain: sepolia, address: "${usdc}", decimals: 6 }\n`
+    expect(briefly(withTokens)).toEqual([
+      '18:1 tokens: only swaps use this, and the config has no `gasless`',
+    ])
+  })
+
+  test('alone accepts no strategy that swaps', () => {
+    const loaded = loadTexts({ 'one.yaml': STRATEGY }, settingsOf(CALLS_ONLY))
+    expect(loaded.ok ? [] : loaded.problems.map(brief)).toEqual([
+      '2:7 kind: this swaps, and the config has no `gasless` section',
     ])
   })
 })

@@ -326,7 +326,7 @@ test('JSON Schemas for editors have descriptions and the written types', () => {
     },
   })
   expect(z.toJSONSchema(settingsSchema, { io: 'input' })).toMatchObject({
-    required: ['mode', 'wallets', 'chains', 'gasless', 'tokens'],
+    required: ['mode', 'wallets', 'chains'],
     properties: { http: { properties: { port: { type: 'integer', default: '9464' } } } },
   })
 })

@@ -19,7 +19,7 @@ import { composeGuard, readState, whileOpen } from '../../compose/state.ts'
 import { openAnchors, readKey, whileClaimed } from '../../compose/wallets.ts'
 import type { ApprovalsRevokeData } from '../../json/account-outputs.ts'
 import { type ConfigOptions, settingsForReading } from '../../load-files.ts'
-import { tradedTokens } from '../../market.ts'
+import { requireSwaps, tradedTokens } from '../../market.ts'
 import { type ExitCode, type Io, printOutcome } from '../../process/io.ts'
 import { confirm, misused, orRefuse, Refusal } from '../../process/refusal.ts'
 import { allowanceText } from './approvals.ts'
@@ -38,6 +38,7 @@ export async function approvalsRevoke(
   io: Io,
 ): Promise<ExitCode> {
   const { settings } = orRefuse(settingsForReading(options, io))
+  requireSwaps(settings, COMMAND)
   const tokens = tokensOf(names, options, settings)
   requireNoneOpen((await readState(settings.stateDir))?.state)
   const list = tokens.map(({ symbol }) => symbol).join(', ')

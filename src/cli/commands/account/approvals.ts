@@ -13,7 +13,7 @@ import { openProbes } from '../../compose/checkup.ts'
 import { stateAtHand } from '../../compose/state.ts'
 import type { ApprovalsListData } from '../../json/account-outputs.ts'
 import { type ConfigOptions, loadForReading } from '../../load-files.ts'
-import { readMarketNow, tradedTokens } from '../../market.ts'
+import { readMarketNow, requireSwaps, tradedTokens } from '../../market.ts'
 import { type ExitCode, type Given, type Io, print, renderAll } from '../../process/io.ts'
 import { orRefuse, Refusal } from '../../process/refusal.ts'
 import { amountData, amountOrNull } from '../../text/amount-data.ts'
@@ -68,6 +68,7 @@ export async function approvalsList(
 ): Promise<ExitCode> {
   const loaded = loadForReading(options, io)
   const { settings = orRefuse(loaded).settings } = loaded
+  requireSwaps(settings, 'approvals')
   const { permit2, approval } = settings.gasless
   const state = await stateAtHand(settings.stateDir)
   const tokens = tradedTokens(settings)

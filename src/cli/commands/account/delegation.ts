@@ -3,6 +3,7 @@ import type { Address } from '../../../domain/money/units.ts'
 import { delegateOf, resolveVerifyingContract } from '../../../domain/order/call.ts'
 import { proposerOf } from '../../../domain/order/contract.ts'
 import { hasLiveAuthorization } from '../../../domain/order/order.ts'
+import { hasSwaps } from '../../../domain/settings.ts'
 import { reduce } from '../../../journal/events/registry.ts'
 import { delegationCharged } from '../../../journal/events/state/wallets.ts'
 import type { DaemonState } from '../../../journal/state/daemon-state.ts'
@@ -95,12 +96,14 @@ export function delegationSet(
         `the config says \`proposer: ${proposer}\`: ${wanted === 'trusted' ? 'drop --trusted, or change the config' : 'add --trusted to confirm it, or change the config'}`,
       )
     const { settings, scrubber } = tools
-    // Another name in the config may stand for the same key (rule A5).
-    const trading = await readKey(settings, settings.gasless.wallet, { scrubber, io })
-    if (orRefuse(trading).key.address === tools.account)
-      throw new Refusal(
-        `${tools.account} is also the trading wallet of the gasless service: code delegated to it could empty it. Use a separate wallet`,
-      )
+    if (hasSwaps(settings)) {
+      // Another name in the config may stand for the same key (rule A5).
+      const trading = await readKey(settings, settings.gasless.wallet, { scrubber, io })
+      if (orRefuse(trading).key.address === tools.account)
+        throw new Refusal(
+          `${tools.account} is also the trading wallet of the gasless service: code delegated to it could empty it. Use a separate wallet`,
+        )
+    }
     const command = 'delegation set'
     return change(proposerOf(tools.aggregator.settings), tools, { options, io, command })
   })

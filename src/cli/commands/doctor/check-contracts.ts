@@ -3,7 +3,7 @@ import type { TokenInspection } from '../../../chain/inspection.ts'
 import type { PriceFeed } from '../../../domain/money/price.ts'
 import type { Token } from '../../../domain/money/token.ts'
 import type { Address, Hex } from '../../../domain/money/units.ts'
-import type { ChainSettings, Settings } from '../../../domain/settings.ts'
+import { type ChainSettings, hasSwaps, type Settings } from '../../../domain/settings.ts'
 import type { Probes } from '../../compose/checkup.ts'
 import { tokensOn } from '../../market.ts'
 import {
@@ -79,7 +79,7 @@ function addressesOf(settings: Settings, chain: string): readonly NamedAddress[]
   const { gasless, aggregator, prices } = settings
   const found: NamedAddress[] = [READS_THROUGH]
   const add = (path: string, address: Address): void => void found.push({ path, address })
-  if (gasless.chain === chain) {
+  if (gasless.chain === chain && hasSwaps(settings)) {
     add('gasless.permit2', gasless.permit2)
     for (const [n, address] of gasless.spenders.entries()) add(`gasless.spenders[${n}]`, address)
     for (const { pair, feed, sequencerFeed } of prices.values()) {

@@ -142,7 +142,8 @@ export async function inspectKeys(
     return read.ok === true ? read : undefined
   }
   const trader = await open(gasless.wallet)
-  const operator = aggregator && (await open(aggregator.wallet))
+  const operator =
+    aggregator?.wallet === gasless.wallet ? trader : aggregator && (await open(aggregator.wallet))
   const tokens = await readTokens(settings)
   const wrong = tokens.ok ? [] : tokens.problems
   return {

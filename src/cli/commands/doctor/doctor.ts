@@ -1,6 +1,6 @@
 import type { ConfigSettings } from '../../../config/settings/build.ts'
 import type { Problem } from '../../../config/yaml/problem.ts'
-import type { Settings } from '../../../domain/settings.ts'
+import { hasSwaps, type Settings } from '../../../domain/settings.ts'
 import { emptyState } from '../../../journal/state/state-image.ts'
 import { readLock } from '../../../store/lock/state-lock.ts'
 import { createScrubber } from '../../../system/scrubber.ts'
@@ -13,6 +13,7 @@ import { type ConfigOptions, readSandboxRecord, settingsForReading } from '../..
 import { columnsOf, EXIT, type ExitCode, type Io, mayColour, print } from '../../process/io.ts'
 import {
   type Check,
+  type Checks,
   inspect,
   type Known,
   ofProblem,
@@ -120,16 +121,22 @@ async function examine(
 /** Checks chains and services in parallel, on nodes known to answer. */
 export async function inspectOutside(known: Known, probes: Probes): Promise<readonly Check[]> {
   const { chains } = known.settings
-  const market = read('wallet', () => marketOf(known, probes))
   const checks = await Promise.all([
     ...[...chains.values()].map((chain) => inspectContracts(known, chain, probes)),
+    ...(hasSwaps(known.settings) ? inspectSwaps(known, probes) : []),
+    inspectOperator(known, probes),
+  ])
+  return checks.flat()
+}
+
+function inspectSwaps(known: Known, probes: Probes): readonly Promise<Checks>[] {
+  const market = read('wallet', () => marketOf(known, probes))
+  return [
     market.then((found) => checkMarket(known, found)),
     inspectRights(known, probes),
     inspectGasless(known, probes),
     market.then((found) => inspectQuote(known, found, probes)),
-    inspectOperator(known, probes),
-  ])
-  return checks.flat()
+  ]
 }
 
 /** A sandbox creates its keys on its first run. */

@@ -24,7 +24,7 @@ import type { QuoteData } from '../../json/plan-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
 import { type ConfigOptions, loadForReading } from '../../load-files.ts'
 import { assetNamed } from '../../manual-order.ts'
-import { type Market, readMarketNow } from '../../market.ts'
+import { type Market, readMarketNow, requireSwaps } from '../../market.ts'
 import { type ExitCode, type Io, print } from '../../process/io.ts'
 import { misused, orRefuse, Refusal } from '../../process/refusal.ts'
 import { amountData, amountOrNull } from '../../text/amount-data.ts'
@@ -45,6 +45,7 @@ export async function quote(
   io: Io,
 ): Promise<ExitCode> {
   const { settings, strategies } = orRefuse(loadForReading(options, io))
+  requireSwaps(settings, 'quote')
   const strategy = strategies.find((each) => each.name === name)
   const wanted = name === undefined ? wantedPair(options, settings) : wantedOf(strategy, name)
   if (typeof wanted === 'string') throw misused(wanted, 'quote')

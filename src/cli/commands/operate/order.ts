@@ -17,7 +17,7 @@ import { askDaemon, silentHolder, stateAtHand, withClock } from '../../compose/s
 import type { OrderData } from '../../json/operate-outputs.ts'
 import { loadForReading, type Sound } from '../../load-files.ts'
 import { assetNamed, manualOrderOf, manualStrategyOf } from '../../manual-order.ts'
-import { type Market, readMarketNow } from '../../market.ts'
+import { type Market, readMarketNow, requireSwaps } from '../../market.ts'
 import { type ExitCode, type Given, type Io, print } from '../../process/io.ts'
 import { confirm, misused, orRefuse, Refusal } from '../../process/refusal.ts'
 import { describedIn, type Reading, whileReading } from '../../reading.ts'
@@ -47,6 +47,7 @@ export async function order(typed: Typed, given: OrderOptions, io: Io): Promise<
   const options = targetOf(given)
   const files = orRefuse(loadForReading(options, io))
   const { settings } = files
+  requireSwaps(settings, typed.side)
   const request = requestOf(typed, options, settings)
   const wanted = manualOrderOf(request, settings)
   if (typeof wanted === 'string') throw misused(wanted, typed.side)
