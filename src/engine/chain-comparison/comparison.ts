@@ -1,7 +1,7 @@
 import { amountText } from '../../domain/money/amount-text.ts'
 import type { Token } from '../../domain/money/token.ts'
 import { maxOf } from '../../domain/money/units.ts'
-import { staleHead } from '../../domain/policy.ts'
+import { backoffMs, staleHead } from '../../domain/policy.ts'
 import { hasSwaps } from '../../domain/settings.ts'
 import { walletCompared } from '../../journal/events/state/wallets.ts'
 import { nextNonceAtLeast } from '../../journal/projections/transactions.ts'
@@ -45,6 +45,7 @@ const NAMED_MAX = 5
 
 const READING = { route: 'compare', doing: 'comparing a wallet with the journal' } as const
 const UNCOMPARED = 'its wallet was not held against the chain yet'
+const NOT_FINAL = 'what its wallet did last is not final yet'
 
 export type Comparison = { readonly trader: Kept; readonly account: Kept; keep(): Promise<unknown> }
 
@@ -66,11 +67,13 @@ export function createComparison(context: Comparing, tokens: readonly Token[]): 
 }
 
 function comparisonBy(
-  { closing, mode, ports: { clock, journal } }: Comparing,
+  { closing, mode, policy, ports: { clock, journal, random } }: Comparing,
   compare: Compare | undefined,
 ): Kept & { keep(): Promise<void> } {
   const isNeeded = mode !== 'dry-run' && compare !== undefined
   let upTo: bigint | undefined
+  /** How often in a row the comparison came before everything was final. */
+  let early = 0
   let reach = (): void => undefined
   const reached = new Promise<void>((resolve) => {
     reach = resolve
@@ -80,8 +83,15 @@ function comparisonBy(
     const isThorough = last === undefined || last.brief >= BRIEF_MAX
     // The wallet's other user may continue, but one halt is enough. Later activity is compared once the halt is lifted.
     const isPast = !isThorough && journal.state.halted?.cause === 'evidence'
-    const reached = isPast ? last : await compare?.(isThorough ? undefined : last.blockNumber)
+    const found = isPast ? last : await compare?.(isThorough ? undefined : last.blockNumber)
+    early = found === 'not final' ? early + 1 : 0
+    const reached = found === 'not final' ? undefined : found
     return reached && { ...reached, brief: isThorough ? 0 : last.brief + 1 }
+  }
+
+  function untilNextMs(isReached: boolean): number {
+    if (isReached) return COMPARE_EVERY_MS
+    return early === 0 ? RETRY_MS : backoffMs(policy, early, random.jitter())
   }
 
   /** Returns the comparison from which the next one starts. */
@@ -91,12 +101,15 @@ function comparisonBy(
       upTo = next.blockNumber
       reach()
     }
-    await clock.sleep(next === undefined ? RETRY_MS : COMPARE_EVERY_MS, closing)
+    await clock.sleep(untilNextMs(next !== undefined), closing)
     return next === undefined || next.isOpen ? last : next
   }
 
   return {
-    missing: () => (isNeeded && upTo === undefined ? UNCOMPARED : undefined),
+    missing() {
+      if (!isNeeded || upTo !== undefined) return undefined
+      return early === 0 ? UNCOMPARED : NOT_FINAL
+    },
     upTo: () => upTo,
     reached,
     async keep() {
@@ -108,7 +121,7 @@ function comparisonBy(
 }
 
 /** Compares a wallet: briefly since a block, or thoroughly if undefined. Returns undefined if the chain is unavailable. */
-type Compare = (since: bigint | undefined) => Promise<Reached | undefined>
+type Compare = (since: bigint | undefined) => Promise<Reached | 'not final' | undefined>
 
 /** `isOpen`: only pending orders explain some payments, so the next comparison starts from the same block. */
 type Reached = { readonly blockNumber: bigint; readonly isOpen: boolean }
@@ -128,15 +141,18 @@ async function compareTrader(
   const place = { chainId, wallet: signer.address }
   const before = snapshotOf(journal.state, place)
   const fromBlock = before && firstBlock(before, since)
-  const reply = await askChain(context, READING, async (): Promise<ChainReply<TraderSeen>> => {
+  const read = async (): Promise<ChainReply<TraderSeen | 'not final'>> => {
     const nonces = await noncesNow(context, { finalCount: chain.finalCount }, { place, chain })
     if (!nonces.ok) return nonces
+    if (nonces.value === 'not final') return { ok: true, value: nonces.value }
     const range = { fromBlock: fromBlock ?? 0n, toBlock: nonces.value.blockNumber }
     // The first comparison has no block to start from.
     const paid = fromBlock === undefined ? NO_PAYMENTS : await strangePayments(ports, tokens, range)
     return paid.ok ? { ok: true, value: { ...paid.value, nonces: nonces.value } } : paid
-  })
+  }
+  const reply = await askChain(context, READING, read)
   if (!reply.ok || closing.aborted) return undefined
+  if (reply.value === 'not final') return reply.value
   const { nonces, strange, isOpen } = reply.value
   // Payments proven meanwhile are claimed now.
   const payments = unclaimed(
@@ -179,6 +195,7 @@ function compareAccount(
       noncesNow(context, chain, { place, chain, nested }),
     )
     if (!reply.ok || context.closing.aborted) return undefined
+    if (reply.value === 'not final') return reply.value
     const seen = { ...reply.value, isAccepted: false }
     const evidence = strangeNonces(context.ports.journal.state, place, seen)
     await conclude(context, place, { seen, evidence, isKept: since === undefined })
@@ -189,8 +206,8 @@ function compareAccount(
 type Nonces = SeenNonces & { readonly blockNumber: bigint }
 
 /**
- * A wallet's nonces at a final block, because evidence needs a quorum there (rule T6). The first comparison waits until
- * transactions from before the start are final, unless they are our own.
+ * A wallet's nonces at a final block, because evidence needs a quorum there (rule T6). `not final`: the first comparison waits
+ * until transactions from before the start are final, unless they are our own.
  */
 async function noncesNow(
   { ports }: Comparing,
@@ -200,7 +217,7 @@ async function noncesNow(
     readonly chain: Pick<Chain, 'transaction'>
     readonly nested?: () => Promise<ChainReply<bigint | undefined>>
   },
-): Promise<ChainReply<Nonces>> {
+): Promise<ChainReply<Nonces | 'not final'>> {
   const { clock, journal } = ports
   const { place, chain, nested } = newest
   const { chainId, wallet } = place
@@ -220,7 +237,7 @@ async function noncesNow(
   const isSettled =
     own.value.latestNonce <= Math.max(transactionCount, explained) &&
     (used?.value ?? 0n) <= maxOf(nestedNonce ?? 0n, called)
-  return isSettled ? reply : unavailable('what the wallet did last is not final yet')
+  return isSettled ? reply : { ok: true, value: 'not final' }
 }
 
 /** Journals the halt together with the new start block: evidence is reported once, and the halt holds until resumed. */

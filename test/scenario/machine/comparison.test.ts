@@ -217,6 +217,19 @@ describe('comparison of an honest daemon halts nothing', () => {
     expect(await haltAfterRestart(sim)).toBeUndefined()
   })
 
+  test('waits without an alarm until what the wallet did before the first start is final', async () => {
+    const rule = { finality: 30, agree: 1 } as const
+    const sim = new Simulation({ seed: 'not final', strategies: [aStrategy()], rule })
+    await sim.runFor(HOUR - MINUTE / 2)
+    sim.mempool.useNonce(WALLET)
+    sim.start()
+    await sim.runFor(MINUTE / 2)
+    expect(eventTypes(sim)).not.toContain('wallet-compared')
+    await sim.runFor(2 * MINUTE)
+    expect(outcomes(sim, 'hourly')).toEqual(['filled filled'])
+    expect(sim.observations.map(({ type }) => type)).not.toContain('chain-trouble')
+  })
+
   test.each([
     ['in another transaction', { zeroes: 0, isOther: true }],
     ['at another index of its block', { zeroes: 2, isOther: false }],
