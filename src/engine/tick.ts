@@ -22,6 +22,9 @@ const VIEW_RETRY_MS = 2_000
 const COUNTED_AT_ONCE = 10_000
 /** Interval of the full market report, even without due slots. */
 const LOOK_EVERY_MS = 60_000
+/** In its first hour, a daemon's reads for due slots are widened to full reports this far apart, for whoever is watching. */
+const FIRST_MS = 3_600_000
+const FIRST_EVERY_MS = 5_000
 
 export type Agenda = ReturnType<typeof createAgenda>
 
@@ -77,13 +80,17 @@ type MarketSnapshot = { readonly view: ChainView | undefined; readonly heads: He
 /** Handles due slots with one market read, and keeps failed ones for later. */
 class TickHandler {
   #retryAtMs = 0
+  readonly #startedAtMs: number
   #reportedAtMs = Number.NEGATIVE_INFINITY
+  /** True in the first hour, until a full report fails. */
+  #isFirst = true
   readonly #input: AgendaInput
   readonly #upcoming: Upcoming
   readonly #pendingRequests: PendingRequests
 
   constructor(input: AgendaInput, upcoming: Upcoming, pendingRequests: PendingRequests) {
     this.#input = input
+    this.#startedAtMs = input.context.ports.clock.now()
     this.#upcoming = upcoming
     this.#pendingRequests = pendingRequests
   }
@@ -148,7 +155,7 @@ class TickHandler {
 
   async #readMarket(due: readonly Strategy[], nowMs: number): Promise<ChainView | undefined> {
     const { context } = this.#input
-    const isReport = this.#isReportDue(nowMs)
+    const isReport = this.#isReportDue(nowMs, due.length > 0)
     const wanted = marketOf(wantedBy(due), context.pricePath)
     const { tokens } = wanted
     const view = await readMarket(context, isReport ? this.#input : wanted)
@@ -157,12 +164,15 @@ class TickHandler {
       this.#retryAtMs = context.ports.clock.now() + VIEW_RETRY_MS
       // A feed that no due slot uses may have failed the report; it must not delay those slots.
       if (isReport && due.length > 0) this.#reportedAtMs = nowMs
+      if (isReport) this.#isFirst = false
     }
     return view
   }
 
-  #isReportDue(nowMs: number): boolean {
-    return Math.abs(nowMs - this.#reportedAtMs) >= LOOK_EVERY_MS
+  #isReportDue(nowMs: number, hasDue = false): boolean {
+    this.#isFirst &&= Math.abs(nowMs - this.#startedAtMs) < FIRST_MS
+    const everyMs = this.#isFirst && hasDue ? FIRST_EVERY_MS : LOOK_EVERY_MS
+    return Math.abs(nowMs - this.#reportedAtMs) >= everyMs
   }
 
   #report(
