@@ -3,12 +3,13 @@ import type { SeededRandom } from '../../../src/domain/random.ts'
 import type { AccountLimits } from '../../../src/domain/settings.ts'
 import type { OperatorFiles } from '../../../src/engine/daemon.ts'
 import { approvalsIn } from '../../../src/engine/limits/approvals.ts'
+import type { ManualOrder } from '../../../src/strategies/manual/manual-kind.ts'
 import type { Strategy } from '../../../src/strategies/registry.ts'
 import { noChainFaults } from '../../simulation/chain/chain.ts'
 import { noServiceFaults } from '../../simulation/gasless/faults.ts'
 import { SimulatedDisk } from '../../simulation/journal.ts'
 import type { Simulation } from '../../simulation/simulation.ts'
-import { MINUTE } from '../builders.ts'
+import { BUY_WETH, MINUTE, SELL_USDC } from '../builders.ts'
 import { sufferDamage } from './damage.ts'
 import {
   disturbCallService,
@@ -175,6 +176,9 @@ export class FaultSchedule {
       clock.schedule(clock.trueMs + random.between(1_000, minutes * MINUTE), act)
     const names = sim.strategies.map(({ name }) => name)
     const name = names[random.between(0, names.length - 1)] ?? ''
+    const hand = random.fork('by hand')
+    if (!this.#isAlone && hand.chance(0.1))
+      return ['order by hand', soon(() => this.#order(hand, name))]
     const events: readonly (readonly [string, () => void])[] = [
       [
         'HALT file',
@@ -213,6 +217,13 @@ export class FaultSchedule {
       ['restart', soon(() => this.#startAgain())],
     ]
     return events[random.between(0, events.length - 1)] ?? ['nothing', () => undefined]
+  }
+
+  /** Of `manual`, or of one strategy's purchases. */
+  #order(random: SeededRandom, name: string): void {
+    const strategy = random.chance(0.3) ? name : undefined
+    const order = { ...orderByHand(random), isOfPurchases: strategy !== undefined }
+    this.#control((control) => control.order(strategy, order))
   }
 
   #startAgain(): void {
@@ -298,4 +309,22 @@ function halfOf(account: AccountLimits): AccountLimits {
 
 function halves<Key>(caps: ReadonlyMap<Key, BaseUnits>): ReadonlyMap<Key, BaseUnits> {
   return new Map([...caps].map(([key, amount]) => [key, baseUnits(amount / 2n)]))
+}
+
+/** A small sale or purchase of one of the two tokens, at any price or with a limit that may not hold. */
+function orderByHand(random: SeededRandom): ManualOrder {
+  const isSale = random.chance(0.5)
+  const [sell, buy] = random.chance(0.5) ? [SELL_USDC, BUY_WETH] : [BUY_WETH, SELL_USDC]
+  const { decimals } = (isSale ? sell : buy).token
+  const amount = baseUnits(BigInt(random.between(1, 20)) * 10n ** BigInt(decimals - 3))
+  const max = { num: 2_500_000_000n, den: 10n ** 18n }
+  return {
+    id: `${random.between(0, 2 ** 30)}`,
+    sell,
+    buy,
+    size: { side: isSale ? 'sell' : 'buy', amount },
+    price: { min: undefined, max: sell === SELL_USDC && random.chance(0.3) ? max : undefined },
+    slippageBps: random.chance(0.3) ? 100 : undefined,
+    isOfPurchases: false,
+  }
 }

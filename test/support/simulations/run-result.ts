@@ -30,6 +30,7 @@ export async function endAndCheck(
   ]
   const tally = new Map(faults.happened)
   tally.set('settlements', settlements(sim))
+  tally.set('fills by hand', sim.state.strategies.get('manual')?.fills ?? 0)
   tally.set('calls', sim.aggregation.ledger.executions.length)
   tally.set('records', sim.disk.history().length)
   return { sim, violations, tally }
