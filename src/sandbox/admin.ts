@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { Hex } from 'viem'
 import * as z from 'zod'
+import { toTree } from '../config/settings/sandbox-settings.ts'
+import type { Fault } from '../config/yaml/document.ts'
+import { formatPath } from '../config/yaml/problem.ts'
 import { addressText, tokenAmountText } from '../venues/swap/client/gasless-wire.ts'
 import { addBalance, type Deployment, fundToken } from './evm/deploy.ts'
 import { blockAt, type Rpc } from './evm/rpc.ts'
@@ -9,6 +12,7 @@ import { type OrderStore, recordOf } from './gasless/order-store.ts'
 import { type Answer, type Reply, readJson } from './http/json-server.ts'
 import { beginPhase, setFeed } from './market/feed-pusher.ts'
 import type { Market } from './market/market.ts'
+import { readFaults } from './settings/faults.ts'
 import type { SandboxToken } from './tokens.ts'
 
 type AdminDeps = {
@@ -66,6 +70,8 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage) => Prom
   const routes: AdminRoutes = {
     'GET /faults': () => deps.faults.snapshot(),
     'PUT /faults': (body) => {
+      const read = readFaults(toTree(body))
+      if (!read.ok) throw new AdminError(read.faults.map(faultText).join('; '))
       deps.faults.set(body)
       return deps.faults.snapshot()
     },
@@ -130,6 +136,11 @@ async function attempt(run: () => Promise<unknown> | unknown): Promise<Reply> {
     if (error instanceof AdminError) return problem(400, error.message)
     throw error
   }
+}
+
+function faultText({ path, message, expected, suggestion }: Fault): string {
+  const meant = suggestion === undefined ? '' : `; did you mean ${suggestion}?`
+  return `${formatPath(path)}: ${message}, expected ${expected}${meant}`
 }
 
 const CODES = { 400: 'BAD_REQUEST', 403: 'FORBIDDEN', 404: 'NOT_FOUND' } as const

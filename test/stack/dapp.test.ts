@@ -5,11 +5,19 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import type { Browser } from 'playwright-core'
-import { createWalletClient, type Hex, http } from 'viem'
+import { createWalletClient, type Hex, http, keccak256 } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { base } from 'viem/chains'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ETHER, QUIET } from '../support/aggregator/aggregator.ts'
+import {
+  callsOf,
+  delegatedAccount,
+  ETHER,
+  QUIET,
+  rawTransaction,
+  recordData,
+  submitAndLand,
+} from '../support/aggregator/aggregator.ts'
 import { openWatched, startBrowser } from '../support/page/browser.ts'
 import { ROOT } from '../support/process/cli.ts'
 import { admin, balanceOf, publicClientOf, sandboxForSuite } from '../support/sandbox.ts'
@@ -21,6 +29,7 @@ const ADDRESSES = {
   GASLESS: () => `${sandbox().gaslessUrl}/api/v1`,
   RPC: () => sandbox().rpcUrl,
   AGGREGATOR: () => sandbox().aggregatorUrl,
+  AGGREGATOR_RPC: () => sandbox().sepolia.rpcUrl,
 }
 
 let site: Server
@@ -54,7 +63,7 @@ async function guideCode(): Promise<string> {
   )
   const contents = blocks.join('\n')
   const known = Object.values(ADDRESSES).filter((url) => contents.includes(JSON.stringify(url())))
-  expect(known).toHaveLength(3)
+  expect(known).toHaveLength(4)
   const stdin = { contents, resolveDir: ROOT, loader: 'js' } as const
   const bundled = { bundle: true, write: false, format: 'iife', globalName: 'dapp' } as const
   const { outputFiles } = await build({ stdin, ...bundled, logLevel: 'silent' })
@@ -80,8 +89,11 @@ function walletOf(account: PrivateKeyAccount) {
   return { asked, request }
 }
 
-async function openDapp(browser: Browser, permissions: string[] = []) {
-  const account = privateKeyToAccount(generatePrivateKey())
+async function openDapp(
+  browser: Browser,
+  permissions: string[] = [],
+  account = privateKeyToAccount(generatePrivateKey()),
+) {
   const wallet = walletOf(account)
   const watched = await openWatched(browser, `${origin}/`, (url) => url.startsWith('http://127.'), {
     permissions,
@@ -127,6 +139,25 @@ test('a page of another origin swaps, reads its rate limit and calls the aggrega
       balance: ETHER.toString(),
       outstanding_charge: '0',
     })
+    expect(faults).toEqual([])
+  } finally {
+    await browser.close()
+  }
+})
+
+test('a page signs a call of its account that the service aggregates, as in the guide', async () => {
+  const owner = await delegatedAccount(sandbox(), 'trustless')
+  const browser = await startBrowser(chromium)
+  try {
+    const { page, faults } = await openDapp(browser, [], owner)
+    const call = JSON.stringify({
+      target: sandbox().sepolia.contracts.demoTarget,
+      calldata: recordData('0d'),
+    })
+    const data = await page.evaluate<Hex>(`dapp.signedCall(ethereum, ${call})`)
+    const raw = await rawTransaction(sandbox(), owner, { to: owner.address, data })
+    expect((await submitAndLand(sandbox(), raw)).transactionHash).not.toBe(keccak256(raw))
+    expect(await callsOf(sandbox(), owner)).toBe(1n)
     expect(faults).toEqual([])
   } finally {
     await browser.close()

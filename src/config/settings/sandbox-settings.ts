@@ -51,7 +51,7 @@ function merge(own: Tree, added: Tree, at: { path: Path; origins: Map<string, st
 }
 
 /** The schemas expect text, as from a file. */
-function toTree(value: unknown): Tree {
+export function toTree(value: unknown): Tree {
   if (value === null || typeof value === 'string') return value
   if (Array.isArray(value)) return value.map(toTree)
   if (typeof value === 'object') {

@@ -59,7 +59,7 @@ function faultsOfRule(rule: Tree): readonly Fault[] {
   return parsed.success ? [] : inOperatorTerms(rule, parsed.error.issues, schema)
 }
 
-/** Zod's issues in the config's wording. The admin port uses the same schemas, but reports zod's own messages. */
+/** Zod's issues in the config's wording. */
 function inOperatorTerms(
   tree: Tree,
   issues: readonly z.core.$ZodIssue[],

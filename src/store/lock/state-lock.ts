@@ -297,7 +297,7 @@ function describe(file: string, claim: LockClaim | undefined): string {
     checkProcess(claim) === 'unknown'
       ? ', in another container or on another machine: its claim is kept fresh'
       : ''
-  return `${file}: held by ${nameOf(claim)}${where}; stop that one first, or give this one a directory of its own with --state-dir`
+  return `${file}: held by ${nameOf(claim)}${where}; stop that one first, or give this one another directory`
 }
 
 function nameOf({ pid, host, startedAtMs, command }: LockClaim): string {

@@ -36,7 +36,13 @@ describe('the admin port', () => {
     expect((await rest(sandbox(), 'GET', tokens)).status).toBe(500)
     const shown = await admin(sandbox(), 'GET', '/faults')
     expect(shown.body).toMatchObject({ seed: 9, rules: [{ kind: 'errorBefore', applied: 1 }] })
-    expect((await admin(sandbox(), 'PUT', '/faults', { rules: [{ kind: 'x' }] })).status).toBe(400)
+    const refused = await admin(sandbox(), 'PUT', '/faults', {
+      rules: [{ kind: 'slow', route: 'tokens' }, { kind: 'slaw' }],
+    })
+    expect(refused.status).toBe(400)
+    expect(refused.body.error.message).toMatch(
+      /^rules\[0\]\.delayMs: this key is missing, expected .*; rules\[1\]\.kind: there is no such fault, .*; did you mean slow\?$/,
+    )
   })
 
   test('lists every order with its true state', async () => {

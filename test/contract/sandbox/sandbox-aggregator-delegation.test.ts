@@ -79,6 +79,18 @@ test('an authorization for unknown code, or with another chain, signer or nonce 
   expect(await codeOf(account)).toBeUndefined()
 })
 
+test('an authorization that its own transaction uses up is refused, with the way to delegate', async () => {
+  const account = await newAccount(sandbox())
+  const delegate = contracts().trustedProposer
+  for (const to of [account.address, contracts().demoTarget]) {
+    const raw = await delegationTransaction(sandbox(), account, { delegate, to })
+    expect(await refusal(raw)).toBe(
+      "the sender's authorization has nonce 0, and works with 1 in this transaction: send it to the zero address, and the service delegates the account",
+    )
+  }
+  expect(await nonceOf(sandbox(), account)).toBe(0)
+})
+
 test('an authorization needs a deposit like every transaction', async () => {
   const account = await newAccount(sandbox(), { deposit: 0n })
   const raw = await delegationTransaction(sandbox(), account, {

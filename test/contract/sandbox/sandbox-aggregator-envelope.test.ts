@@ -46,8 +46,6 @@ describe('the envelope', () => {
       [{ jsonrpc: '1.0', method, id: 1 }, 1],
       [{ method, params: [unknownHash], id: 'a' }, 'a'],
       [{ jsonrpc: '2.0', id: 2 }, 2],
-      [{ jsonrpc: '2.0', method, params: unknownHash, id: 3 }, 3],
-      [{ jsonrpc: '2.0', method, params: null, id: 4 }, 4],
     ]
     for (const [request, id] of wrong) {
       const { body } = await post(sandbox(), JSON.stringify(request))
@@ -55,6 +53,20 @@ describe('the envelope', () => {
     }
     const all = await post(sandbox(), JSON.stringify(wrong.map(([request]) => request)))
     expect(all.body.map(({ id }: { id: unknown }) => id)).toEqual(wrong.map(([, id]) => id))
+  })
+
+  test('parameters that are neither a list nor an object are -32602 with the id', async () => {
+    const method = 'eth_getTransactionReceipt'
+    for (const params of [unknownHash, null, 5]) {
+      const { body } = await post(
+        sandbox(),
+        JSON.stringify({ jsonrpc: '2.0', method, params, id: 3 }),
+      )
+      expect(body).toEqual({
+        ...{ jsonrpc: '2.0', id: 3 },
+        error: { code: -32602, message: 'params: a list, or an object with the names' },
+      })
+    }
   })
 
   test('the id null and fractional ids get responses, and unknown members are ignored', async () => {

@@ -72,7 +72,7 @@ describe('a wallet at the endpoint with passthrough', () => {
       // The proposer's own gas comes on top of the estimate.
       gas: 200_000n,
     })
-    const receipt = await reader.waitForTransactionReceipt({ hash, checkReplacement: false })
+    const receipt = await reader.waitForTransactionReceipt({ hash })
     expect(receipt.transactionHash).not.toBe(hash)
     expect(await callsOf(sandbox(), account)).toBe(1n)
     expect(await nonceOf(sandbox(), account)).toBe(nonce)
@@ -91,7 +91,7 @@ describe('a wallet at the endpoint with passthrough', () => {
       gas: 500_000n,
       maxFeePerBlobGas: 2n * (await reader.getBlobBaseFee()),
     })
-    const receipt = await reader.waitForTransactionReceipt({ hash, checkReplacement: false })
+    const receipt = await reader.waitForTransactionReceipt({ hash })
     expect([receipt.status, receipt.type]).toEqual(['success', 'eip4844'])
     expect(receipt.transactionHash).not.toBe(hash)
     expect(await callsOf(sandbox(), account)).toBe(1n)

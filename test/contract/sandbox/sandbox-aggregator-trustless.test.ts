@@ -25,7 +25,7 @@ import {
   trustlessTransaction,
 } from '../../support/aggregator/aggregator.ts'
 import { DEMO, PROPOSER } from '../../support/aggregator/aggregator-abi.ts'
-import { sandboxForSuite } from '../../support/sandbox.ts'
+import { admin, sandboxForSuite } from '../../support/sandbox.ts'
 
 const ENVELOPES = ['account', 'proposer'] as const
 
@@ -223,5 +223,8 @@ describe.each(READINGS)('calls through the TrustlessProposer as %s', (reading) =
     const to = contracts().demoTarget
     const raw = await rawTransaction(sandbox(), account, { to, data: recordData('0a') })
     expect((await submitAndLand(sandbox(), raw)).transactionHash).toBe(keccak256(raw))
+    const { body } = await admin(sandbox(), 'GET', '/aggregator/calls')
+    const shown = body.find(({ hash }: { hash: Hex }) => hash === keccak256(raw))
+    expect(shown).toMatchObject({ route: 'direct', state: 'landed' })
   })
 })

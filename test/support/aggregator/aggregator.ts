@@ -176,6 +176,7 @@ export async function delegationTransaction(
     envelopeNonce?: number
     chainId?: number
     signer?: PrivateKeyAccount
+    to?: Hex
   },
 ): Promise<Hex> {
   const nonce = await nonceOf(sandbox, account)
@@ -187,7 +188,7 @@ export async function delegationTransaction(
   return account.signTransaction({
     type: 'eip7702',
     chainId: sandbox.sepolia.chainId,
-    to: zeroAddress,
+    to: terms.to ?? zeroAddress,
     nonce: terms.envelopeNonce ?? nonce,
     gas: 200_000n,
     maxFeePerGas: 10n ** 11n,

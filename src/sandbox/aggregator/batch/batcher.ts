@@ -130,7 +130,8 @@ export function createBatcher(
   const refuse = async (ready: readonly Ready[], error: RpcError, fees: Fees): Promise<void> => {
     const [first, ...others] = ready
     if (others.length > 0) for (const one of ready) await execute([one], fees)
-    else if (first !== undefined) finish(first.call, { state: 'dropped', reason: error.message })
+    else if (first !== undefined)
+      finish(first.call, { state: 'dropped', reason: error.message.replace(/^eth_\w+: /, '') })
   }
   const land = (ready: readonly Ready[], receipt: Receipt): void => {
     const blobPrice = BigInt(receipt.blobGasPrice ?? 0)

@@ -50,6 +50,8 @@ export type Call = {
   readonly work: Work
   readonly acceptedAtMs: number
   readonly faults: readonly CallFault[]
+  /** The submitted bytes without blobs, where the endpoint also answers for a node. */
+  readonly onChain?: Hex
   /** First block that may include the call. */
   readonly earliestBlock: bigint
   /** Time that the call waits for others to share a batch. */
@@ -95,7 +97,7 @@ export function trustedWork(
 
 export function newCall<W extends Work>(
   call: Pick<Call, 'hash' | 'account' | 'faults'> & { readonly work: W },
-  terms: Partial<Pick<Call, 'reserved' | 'earliestBlock' | 'patienceMs' | 'blobs'>>,
+  terms: Partial<Pick<Call, 'onChain' | 'reserved' | 'earliestBlock' | 'patienceMs' | 'blobs'>>,
 ): Call & { readonly work: W } {
   const acceptedAtMs = Date.now()
   return {

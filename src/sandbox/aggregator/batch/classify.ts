@@ -40,6 +40,8 @@ export function classify(
   if (asksForDelegation(transaction)) return delegation(transaction, sender, network)
   if (nonce < sender.nonce)
     return refused(`nonce too low: ${nonce}, the account is at ${sender.nonce}`)
+  const spent = ownAuthorizationSpent(transaction)
+  if (spent !== undefined) return refused(spent)
   if (asksForSignedCall(transaction, sender, network))
     return trustless(transaction, sender, network)
   const isTrusted = isDelegatedTo(sender, network.contracts.trustedProposer)
@@ -67,6 +69,14 @@ function delegation(
   return isForOwn
     ? { kind: 'direct' }
     : refused(`authorization nonce ${authorization.nonce}, the account is at ${sender.nonce}`)
+}
+
+/** The sender's nonce is one higher when its own authorization is applied; another one would have no effect. */
+function ownAuthorizationSpent({ authorizations, sender, nonce }: RawTransaction) {
+  const own = authorizations.find((each) => each.signer === sender && each.nonce !== nonce + 1)
+  return own === undefined
+    ? undefined
+    : `the sender's authorization has nonce ${own.nonce}, and works with ${nonce + 1} in this transaction: send it to the zero address, and the service delegates the account`
 }
 
 /**

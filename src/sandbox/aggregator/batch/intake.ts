@@ -151,9 +151,10 @@ async function enqueue(
 }
 
 function callOf<W extends Work>(
-  { faults }: IntakeDeps,
-  { hash, sender: account }: RawTransaction,
+  { faults, settings }: IntakeDeps,
+  { hash, onChain, sender: account }: RawTransaction,
   { work, ...terms }: { work: W; reserved?: bigint; earliestBlock?: bigint; blobs?: Call['blobs'] },
 ): Call & { readonly work: W } {
-  return newCall({ hash, account, work, faults: faults.forCall() }, terms)
+  const shown = settings.passthrough ? { onChain } : {}
+  return newCall({ hash, account, work, faults: faults.forCall() }, { ...shown, ...terms })
 }

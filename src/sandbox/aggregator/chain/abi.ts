@@ -4,6 +4,8 @@ import { parseAbi } from 'viem'
 export const gasTankBalancesAbi = parseAbi([
   'function deposit(address operator) payable',
   'event AccountDeposited(address operator, uint256 newBalance)',
+  'error NotBuilder()',
+  'error FailedLowLevelCall()',
 ])
 
 export const gasTankBalanceOfAbi = parseAbi([

@@ -5,11 +5,19 @@ import {
   type Hex,
   numberToHex,
   parseAbi,
+  size,
+  slice,
 } from 'viem'
 import { blockAt, type Rpc, RpcError } from '../../evm/rpc.ts'
 import type { SentTransaction } from '../../evm/sender.ts'
 import type { AggregatedCall, NodeReceipt } from '../batch/calls.ts'
-import { demoTargetAbi, multicallAbi, trustedProposerAbi, trustlessProposerAbi } from './abi.ts'
+import {
+  demoTargetAbi,
+  gasTankBalancesAbi,
+  multicallAbi,
+  trustedProposerAbi,
+  trustlessProposerAbi,
+} from './abi.ts'
 
 export type AccountCode =
   | { readonly kind: 'none' }
@@ -96,6 +104,7 @@ export function nodeReceipt(rpc: Rpc, hash: Hex): Promise<NodeReceipt | null> {
 }
 
 const REASON_ABI = [
+  ...gasTankBalancesAbi,
   ...multicallAbi,
   ...trustedProposerAbi,
   ...trustlessProposerAbi,
@@ -118,7 +127,8 @@ function nameOf(data: Hex): string {
     if (decoded.errorName === 'CallFailed') return nameOf(decoded.args[2])
     return decoded.errorName === 'Error' ? decoded.args[0] : decoded.errorName
   } catch (error) {
-    if (error instanceof BaseError) return NO_REASON
+    if (error instanceof BaseError)
+      return size(data) < 4 ? NO_REASON : `custom error ${slice(data, 0, 4)}`
     throw error
   }
 }

@@ -5,8 +5,10 @@ import type { AdminRoutes } from '../../admin.ts'
 import { addBalance } from '../../evm/deploy.ts'
 import type { Rpc } from '../../evm/rpc.ts'
 import { type Accounts, lower } from '../account/accounts.ts'
-import type { Call, CallStore } from '../batch/calls.ts'
+import type { Call, CallStore, NodeReceipt } from '../batch/calls.ts'
 import { type AggregatorDeployment, depositFor } from '../chain/deploy.ts'
+
+import { receiptOf, statusText } from './status.ts'
 
 const grantSchema = z.strictObject({ address: addressText, amount: tokenAmountText })
 
@@ -19,7 +21,12 @@ export function aggregatorAdminRoutes(deps: {
   readonly settle: () => Promise<Hex | undefined>
 }): AdminRoutes {
   return {
-    'GET /aggregator/calls': () => Array.from(deps.store.all(), recordOf),
+    'GET /aggregator/calls': () =>
+      Promise.all(
+        Array.from(deps.store.all(), async (call) =>
+          recordOf(call, await receiptOf(deps.rpc, call)),
+        ),
+      ),
     'GET /aggregator/contracts': () => deps.deployment.contracts,
     'POST /aggregator/fund': async (body) => {
       const { address, amount } = grantSchema.parse(body)
@@ -36,14 +43,14 @@ export function aggregatorAdminRoutes(deps: {
 export type CallRecord = ReturnType<typeof recordOf>
 
 /** The true state of a transaction, regardless of the faults in the service's answers. */
-function recordOf(call: Call) {
-  const { progress } = call
+function recordOf(call: Call, receipt: NodeReceipt | null) {
+  const { progress, work } = call
   const landed = progress.state === 'landed' ? progress : undefined
   return {
     hash: call.hash,
     account: call.account,
-    route: call.work.kind,
-    state: progress.state,
+    route: work.kind,
+    state: work.kind === 'direct' ? statusText(call, receipt) : progress.state,
     reason: progress.state === 'dropped' ? progress.reason : null,
     batchedTransactionHash: landed?.receipt.transactionHash ?? null,
     revertedBatches: call.revertedBatches,

@@ -26,6 +26,7 @@ const ERROR_CODES = {
 } as const
 
 const BATCH_MAX = 100
+const WRONG_PARAMS = errorOf('invalidParams', 'params: a list, or an object with the names')
 
 /** A request without an id is a notification and gets no response. The id null gets one. */
 const requestSchema = rpcRequestSchema.extend({
@@ -33,10 +34,11 @@ const requestSchema = rpcRequestSchema.extend({
   id: rpcRequestSchema.shape.id.nullish(),
 })
 const identified = rpcRequestSchema.pick({ id: true })
+const withAnyParams = requestSchema.extend({ params: z.unknown() })
 
 export type RpcCall = z.output<typeof requestSchema>
 
-/** Requests in a body; for an item that is no request its id, or null. `isBatch`: the responses belong in an array. */
+/** Requests in a body; for an item that is no request an error and its id, or null. `isBatch`: the responses belong in an array. */
 export function readCalls(text: string) {
   let value: unknown
   try {
@@ -50,7 +52,10 @@ export function readCalls(text: string) {
   if (items.length > BATCH_MAX) return refused(`more than ${BATCH_MAX} requests`)
   const calls = items.map((item) => {
     const { data: call } = requestSchema.safeParse(item)
-    return { call, id: call?.id ?? identified.safeParse(item).data?.id ?? null }
+    const error = withAnyParams.safeParse(item).success
+      ? WRONG_PARAMS
+      : SERVICE_ERRORS.invalidRequest
+    return { call, id: call?.id ?? identified.safeParse(item).data?.id ?? null, error }
   })
   return { ok: true, isBatch: Array.isArray(value), calls } as const
 }

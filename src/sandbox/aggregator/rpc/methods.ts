@@ -20,13 +20,14 @@ import type { Rpc } from '../../evm/rpc.ts'
 import { type Accounts, lower } from '../account/accounts.ts'
 import type { AggregatorSettings } from '../aggregator-settings.ts'
 import type { Batcher } from '../batch/batcher.ts'
-import { type Call, type CallStore, faultOf, type NodeReceipt, newCall } from '../batch/calls.ts'
+import { type Call, type CallStore, faultOf, newCall } from '../batch/calls.ts'
 import type { Intake } from '../batch/intake.ts'
+import { shownTransaction } from '../batch/raw-transaction.ts'
 import { nodeReceipt } from '../chain/aggregator-chain.ts'
 import { errorOf, fail, failKnown, type Outcome, type RpcCall, succeed } from './json-rpc.ts'
 import { type Envelope, form, type Method } from './method.ts'
 import { type ExampleTransaction, openRpcDocument } from './openrpc.ts'
-import { statusOf, statusSchema } from './status.ts'
+import { receiptOf, statusOf, statusSchema } from './status.ts'
 
 export type MethodDeps = {
   readonly rpc: Rpc
@@ -165,12 +166,23 @@ function known(error: keyof typeof ERROR_MESSAGES) {
 /** Standard methods, without those that use the node's own keys or submit past the service. */
 const STANDARD = /^(?:eth_(?!accounts$|coinbase$|send|sign)|net_|web3_)/
 
+const TRANSACTION_BY_HASH = 'eth_getTransactionByHash'
+
+function hashIn(params: RpcCall['params']): Hex {
+  const [hash] = Array.isArray(params) ? params : []
+  return lower(String(hash) as Hex)
+}
+
 /** The node's answer to a standard method; undefined for others. */
 export async function askNode(
-  { rpc }: Pick<MethodDeps, 'rpc'>,
+  { rpc, store }: Pick<MethodDeps, 'rpc' | 'store'>,
   { method, params }: RpcCall,
 ): Promise<Outcome | undefined> {
   if (!STANDARD.test(method)) return undefined
+  const call = method === TRANSACTION_BY_HASH ? store.get(hashIn(params)) : undefined
+  // Wallets read their transaction before its receipt, and the node does not know one that is in a batch.
+  if (call?.onChain !== undefined && call.work.kind !== 'direct')
+    return succeed(shownTransaction(call, call.onChain, await receiptOf(rpc, call)))
   const answer = await rpc.ask(method, params)
   return answer.error === undefined
     ? succeed(answer.result ?? null)
@@ -184,21 +196,15 @@ async function receipt(deps: MethodDeps, hash: string, passthrough: boolean): Pr
     return succeed(passthrough ? await nodeReceipt(deps.rpc, hash as Hex) : null)
   if (isHidden(call)) return failKnown('transactionNotFound')
   const lies = faultOf(call, 'lieReceipt') !== undefined
-  return succeed(await (lies ? nodeReceipt(deps.rpc, deps.foreignBatch) : receiptOf(deps, call)))
-}
-
-async function receiptOf(
-  { rpc }: MethodDeps,
-  { hash, progress, work }: Call,
-): Promise<NodeReceipt | null> {
-  if (progress.state !== 'queued') return progress.receipt ?? null
-  return work.kind === 'direct' ? nodeReceipt(rpc, hash) : null
+  return succeed(
+    await (lies ? nodeReceipt(deps.rpc, deps.foreignBatch) : receiptOf(deps.rpc, call)),
+  )
 }
 
 async function status(deps: MethodDeps, hash: string): Promise<Outcome> {
   const call = deps.store.get(lower(hash as Hex))
   if (call === undefined || isHidden(call)) return failKnown('transactionNotFound')
-  return succeed(statusOf(call, await receiptOf(deps, call)))
+  return succeed(statusOf(call, await receiptOf(deps.rpc, call)))
 }
 
 function isHidden(call: Call): boolean {

@@ -7,6 +7,7 @@ import { createRateLimiter } from '../../http/rate-limit.ts'
 import type { AggregatorSettings } from '../aggregator-settings.ts'
 import {
   errorOf,
+  fail,
   type RpcCall,
   type RpcErrorObject,
   type RpcResponse,
@@ -29,17 +30,23 @@ export function createAggregatorService(
   const limiter = createRateLimiter(settings.rateLimit, 'epoch')
   const { passthrough } = settings
   const methods = createMethods(deps, settings)
+  const noMethod = passthrough
+    ? fail('methodNotFound', 'no such method here, and none that goes to the node')
+    : ({ ok: false, error: SERVICE_ERRORS.methodNotFound } as const)
   const header = settings.wire.signatureHeader.toLowerCase()
   /** The response to a call; empty for a notification, which has no id. */
   const answer = async (call: RpcCall, envelope: Envelope): Promise<RpcResponse[]> => {
     const method = methods.get(call.method)
     const known = method && callMethod(method, call, envelope)
     const outcome = await (known ?? (passthrough ? askNode(deps, call) : undefined))
-    return call.id === undefined ? [] : [respond(call.id, outcome ?? NO_METHOD)]
+    return call.id === undefined ? [] : [respond(call.id, outcome ?? noMethod)]
   }
   const answerCalls = async (request: IncomingMessage): Promise<Answer> => {
     const rate = limiter(Date.now())
-    if (!rate.allowed) return tooMany(rate.retryAfterSeconds)
+    if (!rate.allowed) {
+      const { headers, ...reply } = tooMany(rate.retryAfterSeconds)
+      return { ...reply, headers: { ...headers, ...rate.headers } }
+    }
     const read = await readJsonText(request, BODY_BYTES_MAX)
     if (!read.ok) return UNREADABLE[read.problem]
     const body = readCalls(read.text)
@@ -57,8 +64,10 @@ export function createAggregatorService(
     })
     return answerWithFaults(faults, FAULT_REPLIES, async () => {
       const responses: RpcResponse[] = []
-      for (const { call, id } of body.calls)
-        responses.push(...(call ? await answer(call, envelope) : [respond(id, NO_REQUEST)]))
+      for (const { call, id, error } of body.calls)
+        responses.push(
+          ...(call ? await answer(call, envelope) : [respond(id, { ok: false, error })]),
+        )
       const { headers } = rate
       if (responses.length === 0) return { status: 204, headers, body: undefined }
       return { status: 200, headers, body: body.isBatch ? responses : responses[0] }
@@ -84,8 +93,6 @@ const UNREADABLE = {
   ),
   notJson: rpcError(415, errorOf('invalidRequest', 'content-type must be application/json')),
 }
-const NO_METHOD = { ok: false, error: SERVICE_ERRORS.methodNotFound } as const
-const NO_REQUEST = { ok: false, error: SERVICE_ERRORS.invalidRequest } as const
 const FAULT_REPLIES = {
   rateLimited: tooMany,
   internal: internalFailure,

@@ -1,8 +1,10 @@
 import * as z from 'zod'
 import { transactionHashSchema, weiText } from '../../../venues/call/client/aggregator-wire.ts'
 import { addressText } from '../../../venues/swap/client/gasless-wire.ts'
+import type { Rpc } from '../../evm/rpc.ts'
 import type { CallCosts } from '../account/account-costs.ts'
 import type { Call, NodeReceipt } from '../batch/calls.ts'
+import { nodeReceipt } from '../chain/aggregator-chain.ts'
 
 /** Amounts are in wei. The interface names no fields of a status, so these are the sandbox's own. */
 export const statusSchema = z.object({
@@ -58,7 +60,16 @@ export function statusOf(call: Call, directReceipt: NodeReceipt | null): Status 
   }
 }
 
-function statusText({ progress }: Call, receipt: NodeReceipt | null): Status['status'] {
+/** The receipt of the transaction that holds a call; the chain's for one that was broadcast unchanged. */
+export async function receiptOf(
+  rpc: Rpc,
+  { hash, progress, work }: Call,
+): Promise<NodeReceipt | null> {
+  if (progress.state !== 'queued') return progress.receipt ?? null
+  return work.kind === 'direct' ? nodeReceipt(rpc, hash) : null
+}
+
+export function statusText({ progress }: Call, receipt: NodeReceipt | null): Status['status'] {
   if (receipt !== null) return receipt.status === '0x1' ? 'landed' : 'reverted'
   return progress.state === 'dropped' ? 'dropped' : 'queued'
 }
