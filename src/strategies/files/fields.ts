@@ -32,7 +32,7 @@ import {
 } from '../../domain/money/units.ts'
 import { parseCron } from '../../domain/schedule/cron.ts'
 import type { Schedule } from '../../domain/schedule/schedule.ts'
-import type { Settings } from '../../domain/settings.ts'
+import { hasSwaps, type Settings } from '../../domain/settings.ts'
 import {
   type CapName,
   type Caps,
@@ -241,6 +241,12 @@ export function buildAmount(
 /** Finds a token by name. `ETH` is WETH, wrapped before or unwrapped after the order. */
 export function findAsset(name: string, { path, context }: Place): Asset | undefined {
   const { tokens } = context.settings
+  if (!hasSwaps(context.settings)) {
+    const message = 'this swaps, and the config has no `gasless` section'
+    const expected = 'a `gasless` section in the config, or no file that swaps'
+    context.report({ path, message, expected })
+    return undefined
+  }
   const native = name === ETHER.symbol
   const token = native ? wrappedEther(tokens.values()) : tokens.get(name)
   if (token !== undefined) return { token, native }

@@ -1,7 +1,6 @@
 import type * as z from 'zod'
 import type { ConfigDocument } from '../../config/yaml/document.ts'
 import { faultsOfIssues } from '../../config/yaml/issues.ts'
-import { hasSwaps } from '../../domain/settings.ts'
 import type { StrategyBase } from '../../domain/strategy.ts'
 import type { StrategyKind } from '../kind.ts'
 import { KIND_NAMES, kindNamed } from '../registry.ts'
@@ -44,12 +43,6 @@ export function kindSchema<
       if (!parsed.success) {
         for (const fault of faultsOfIssues(tree, parsed.error.issues))
           context.report(withHint(fault, tree, hints))
-        return undefined
-      }
-      if (kind.venue === 'gasless' && !hasSwaps(context.settings)) {
-        const message = 'this swaps, and the config has no `gasless` section'
-        const expected = 'a `gasless` section in the config, or no file that swaps'
-        context.report({ path: ['kind'], message, expected })
         return undefined
       }
       if (kind.portfolio === undefined && parsed.data.limits.drawdown !== undefined) {

@@ -506,7 +506,8 @@ ${AGGREGATOR}`
   test('alone accepts no strategy that swaps', () => {
     const loaded = loadTexts({ 'one.yaml': STRATEGY }, settingsOf(CALLS_ONLY))
     expect(loaded.ok ? [] : loaded.problems.map(brief)).toEqual([
-      '2:7 kind: this swaps, and the config has no `gasless` section',
+      '4:7 sell: this swaps, and the config has no `gasless` section',
+      '5:6 buy: this swaps, and the config has no `gasless` section',
     ])
   })
 })

@@ -2,7 +2,6 @@ import {
   concatHex,
   decodeAbiParameters,
   decodeFunctionData,
-  formatTransactionRequest,
   getAbiItem,
   type Hex,
   hexToBytes,
@@ -13,7 +12,6 @@ import {
   type Signature,
   serializeTransaction,
   sidecarsToVersionedHashes,
-  type TransactionRequest,
   type TransactionSerialized,
   toFunctionSelector,
   zeroAddress,
@@ -23,7 +21,6 @@ import { recoverAddress } from '../../evm/recover.ts'
 import { rpcAuthorization } from '../../evm/sender.ts'
 import { lower } from '../account/accounts.ts'
 import { trustlessProposerAbi } from '../chain/abi.ts'
-import type { Call, NodeReceipt } from './calls.ts'
 
 export type RawTransaction = NonNullable<ReturnType<typeof readRawTransaction>>
 export type Authorization = ReturnType<typeof readAuthorization>
@@ -118,27 +115,5 @@ function readAuthorization(authorization: ListedAuthorization) {
     delegate: lower(address),
     signer: signerOf(hashAuthorization({ address, chainId, nonce }), { r, s, yParity }),
     rpc: rpcAuthorization(authorization),
-  }
-}
-
-/** A submitted transaction as nodes show one. `receipt`: of the transaction that carried it, if there is one. */
-export function shownTransaction(
-  { account, hash }: Pick<Call, 'account' | 'hash'>,
-  onChain: Hex,
-  receipt: NodeReceipt | null,
-) {
-  const { r, s, v, yParity, ...fields } = parseTransaction(onChain as TransactionSerialized)
-  const { chainId = 0, data = '0x', nonce = 0, value = 0n } = fields
-  return {
-    ...formatTransactionRequest(fields as TransactionRequest),
-    ...{ hash, from: account, input: data, r, s },
-    chainId: numberToHex(chainId),
-    nonce: numberToHex(nonce),
-    value: numberToHex(value),
-    v: numberToHex(v ?? BigInt(yParity ?? 0)),
-    ...(yParity === undefined ? {} : { yParity: numberToHex(yParity) }),
-    blockHash: receipt?.['blockHash'] ?? null,
-    blockNumber: receipt?.blockNumber ?? null,
-    transactionIndex: receipt?.['transactionIndex'] ?? null,
   }
 }

@@ -22,12 +22,11 @@ import type { AggregatorSettings } from '../aggregator-settings.ts'
 import type { Batcher } from '../batch/batcher.ts'
 import { type Call, type CallStore, faultOf, newCall } from '../batch/calls.ts'
 import type { Intake } from '../batch/intake.ts'
-import { shownTransaction } from '../batch/raw-transaction.ts'
 import { nodeReceipt } from '../chain/aggregator-chain.ts'
 import { errorOf, fail, failKnown, type Outcome, type RpcCall, succeed } from './json-rpc.ts'
 import { type Envelope, form, type Method } from './method.ts'
 import { type ExampleTransaction, openRpcDocument } from './openrpc.ts'
-import { receiptOf, statusOf, statusSchema } from './status.ts'
+import { receiptOf, shownTransaction, statusOf, statusSchema } from './status.ts'
 
 export type MethodDeps = {
   readonly rpc: Rpc

@@ -1,3 +1,11 @@
+import {
+  formatTransactionRequest,
+  type Hex,
+  numberToHex,
+  parseTransaction,
+  type TransactionRequest,
+  type TransactionSerialized,
+} from 'viem'
 import * as z from 'zod'
 import { transactionHashSchema, weiText } from '../../../venues/call/client/aggregator-wire.ts'
 import { addressText } from '../../../venues/swap/client/gasless-wire.ts'
@@ -108,4 +116,26 @@ function directCosts({ gasUsed, effectiveGasPrice, blobGasUsed, blobGasPrice }: 
 /** Nodes omit blob fields, or return null, for a transaction without blobs. */
 function quantity(value: unknown): bigint {
   return typeof value === 'string' ? BigInt(value) : 0n
+}
+
+/** A submitted transaction as nodes show one. `receipt`: of the transaction that carried it, if there is one. */
+export function shownTransaction(
+  { account, hash }: Pick<Call, 'account' | 'hash'>,
+  onChain: Hex,
+  receipt: NodeReceipt | null,
+) {
+  const { r, s, v, yParity, ...fields } = parseTransaction(onChain as TransactionSerialized)
+  const { chainId = 0, data = '0x', nonce = 0, value = 0n } = fields
+  return {
+    ...formatTransactionRequest(fields as TransactionRequest),
+    ...{ hash, from: account, input: data, r, s },
+    chainId: numberToHex(chainId),
+    nonce: numberToHex(nonce),
+    value: numberToHex(value),
+    v: numberToHex(v ?? BigInt(yParity ?? 0)),
+    ...(yParity === undefined ? {} : { yParity: numberToHex(yParity) }),
+    blockHash: receipt?.['blockHash'] ?? null,
+    blockNumber: receipt?.blockNumber ?? null,
+    transactionIndex: receipt?.['transactionIndex'] ?? null,
+  }
 }
