@@ -51,11 +51,15 @@ export function exactText({ amount, token }: Amount): string {
   return `${fullAmount(amount)} ${token}`
 }
 
-const IN_TEXT = /(?<![\w.:/-])(?:\d+(?:\.\d+)?(?= (?!UTC\b)[a-z]*[A-Z]{2})|\d{4,}\.\d+(?!\w|\.\d))/g
+const GROUPS = String.raw`\d{1,3}(?:,\d{3})+`
+const IN_TEXT = new RegExp(
+  String.raw`(?<![\w.,:/-])(?:(?:${GROUPS}|\d+)(?:\.\d+)?(?= (?!UTC\b)[a-z]*[A-Z]{2})|(?:${GROUPS}|\d{4,})\.\d+(?!\w|\.\d))`,
+  'g',
+)
 
 /** A sentence with its prices, and its amounts before a token's symbol, written as `shortAmount` does. */
 export function shortAmountsIn(sentence: string): string {
-  return sentence.replace(IN_TEXT, (amount) => shortAmount(amount))
+  return sentence.replace(IN_TEXT, (amount) => shortAmount(amount.replaceAll(',', '')))
 }
 
 /** Two decimal places: `1,234.50`. */

@@ -101,3 +101,11 @@ test('amounts and prices inside a sentence have separators and no excess digits'
     'sells 25,000 AERO of x:1795735987:0 at block 1234567, 2,998.87 now',
   )
 })
+
+test('amounts inside a sentence that have separators already keep every digit', () => {
+  const said =
+    'free balances: 9,999,975 USDC, 1,000 WETH. Price: 3,000.781 USDC per WETH, 1,001.0686063 DAI, 3,000.29'
+  expect(shortAmountsIn(said)).toBe(
+    'free balances: 9,999,975 USDC, 1,000 WETH. Price: 3,000.78 USDC per WETH, 1,001.07 DAI, 3,000.29',
+  )
+})
