@@ -28,7 +28,7 @@ import type { GaslessSettings } from './gasless-settings.ts'
 import { createExamples, openApiDocument } from './openapi.ts'
 import { badRequest, errorReply, given, matched, type Operation, posted } from './operation.ts'
 import { type Order, type OrderStore, wireOrderOf } from './order-store.ts'
-import { createPermitDigest, generalDigest, recoverSigner } from './permit.ts'
+import { digestOf, recoverSigner, typedDataOf } from './permit.ts'
 import { createQuote, type Quote } from './quotes.ts'
 import type { Preference } from './routing.ts'
 
@@ -255,11 +255,9 @@ function createPairFinder(deps: GaslessDeps): (request: WireQuoteRequest) => Pai
  * its order.
  */
 function submitter(deps: GaslessDeps) {
-  const digestOf = createPermitDigest(GASLESS_CHAIN_ID)
   const isSigned = ({ tamperedTypedData, permit, owner }: Quote, signature: Hex): boolean => {
-    const digest =
-      tamperedTypedData === undefined ? digestOf(permit) : generalDigest(tamperedTypedData)
-    return recoverSigner(digest, signature) === owner
+    const typedData = tamperedTypedData ?? typedDataOf(permit, { listDomainType: false })
+    return recoverSigner(digestOf(typedData), signature) === owner
   }
   return (body: z.output<typeof createOrderRequestSchema>): Reply => {
     const { quoteId, clientOrderId } = body
