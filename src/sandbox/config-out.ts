@@ -1,8 +1,8 @@
 import { dirname, join } from 'node:path'
 import { GASLESS_CHAIN_ID } from '../venues/swap/client/gasless-wire.ts'
-import type { AggregatorSettings } from './aggregator/aggregator-settings.ts'
 import type { AggregatorContracts } from './aggregator/chain/deploy.ts'
 import type { Deployment } from './evm/deploy.ts'
+import type { AggregatorSettings } from './options.ts'
 
 export type ConfigPlaces = {
   readonly stateDir: string

@@ -1,7 +1,6 @@
 import { GASLESS_CHAIN_ID, WETH_BASE } from '../venues/swap/client/gasless-wire.ts'
 import { createAdmin } from './admin.ts'
 import { startAggregator } from './aggregator/aggregator-service.ts'
-import { aggregatorSettings, boundTerms } from './aggregator/aggregator-settings.ts'
 import { type ConfigPlaces, sandboxConfig } from './config-out.ts'
 import {
   type Account,
@@ -16,15 +15,14 @@ import {
 import { type Chain, startChain } from './evm/evm-chain.ts'
 import { createFaults } from './faults.ts'
 import { startGasless } from './gasless/gasless-service.ts'
-import { gaslessSettings } from './gasless/gasless-settings.ts'
 import { internalFailure } from './gasless/service.ts'
 import { startJsonServer } from './http/json-server.ts'
 import { createGate } from './keep/gate.ts'
 import { createKeeper, type Keep, type Resumed, type SandboxState } from './keep/keeper.ts'
 import type { SandboxLog } from './log.ts'
 import { pushFeeds } from './market/feed-pusher.ts'
-import { createMarket, MARKET_DEFAULTS } from './market/market.ts'
-import { type SandboxOptions, withReading } from './options.ts'
+import { createMarket } from './market/market.ts'
+import { type AllSettings, boundTerms, type SandboxOptions, settingsOf } from './options.ts'
 import { repeat } from './repeat.ts'
 import { SandboxError } from './sandbox-error.ts'
 
@@ -46,7 +44,7 @@ export async function startSandbox(options: SandboxOptions = {}, keep?: Keep) {
     return stopping
   }
   try {
-    const parts = await startParts({ options: withReading(options), keep }, undo)
+    const parts = await startParts(options, keep, undo)
     const { ended, ...sandbox } = parts
     const failed = new Promise<Error>((resolve) => {
       void ended.then((why) => {
@@ -75,35 +73,40 @@ async function undoAll(undo: (() => Promise<void>)[]): Promise<void> {
 }
 
 async function startParts(
-  { options, keep }: { readonly options: SandboxOptions; readonly keep: Keep | undefined },
+  options: SandboxOptions,
+  keep: Keep | undefined,
   undo: (() => Promise<void>)[],
 ) {
-  const log = options.log ?? (() => undefined)
+  const settings = settingsOf(options)
+  const { anvilBin: bin, log = () => undefined, operatorKey } = options
   const faults = createFaults(options.faults)
   const gate = createGate()
   const { during } = gate
   const former = keep?.former
-  const chains = await startChains({ options, former, log }, undo)
+  const chains = await startChains(settings, { bin, former, log }, undo)
   const keeper = createKeeper(keep, { gate, chains })
   // The keeper stops after the services and before the chains.
   undo.push(() => keeper.stop())
   const [base, aggregator] = await both(
     setUpBase(chains.base, options, former),
     startAggregator(
-      options,
-      { chain: chains.aggregator, faults, during, log, former: former?.state.aggregator },
+      settings,
+      {
+        ...{ chain: chains.aggregator, faults, during, log, operatorKey },
+        former: former?.state.aggregator,
+      },
       undo,
     ),
   )
   const { deployment, trader } = base
   const market = createMarket(
     deployment.tokens,
-    { ...MARKET_DEFAULTS, ...options.market, seed: options.seed ?? 1 },
+    { ...settings.market, seed: settings.seed },
     former?.state.market,
   )
   await pushFeeds(deployment, market)
   const service = await startGasless(
-    options,
+    settings,
     { deployment, market, faults, during, log, former: former?.state.book },
     undo,
   )
@@ -112,7 +115,7 @@ async function startParts(
       market.step()
       await pushFeeds(deployment, market)
     })
-  const intervalMs = options.feedIntervalMs ?? 1000
+  const { feedInterval: intervalMs } = settings.market
   let marketPaused = false
   const stepUnlessPaused = async (): Promise<void> => {
     if (!marketPaused) await stepMarket()
@@ -120,7 +123,7 @@ async function startParts(
   if (intervalMs > 0) undo.push(repeat(intervalMs, stepUnlessPaused, log))
   const admin = await startJsonServer({
     name: 'admin',
-    port: options.ports?.admin ?? 0,
+    port: settings.ports.admin,
     handle: createAdmin({
       rpc: chains.base.rpc,
       deployment,
@@ -157,7 +160,6 @@ async function startParts(
       aggregator: aggregator.state(),
     }),
   )
-  const { routingWords } = gaslessSettings(options)
   log('sandbox.started', urls)
   return {
     ...urls,
@@ -190,8 +192,8 @@ async function startParts(
         {
           ...urls,
           deployment,
-          routingWords,
-          quoteLifetimeSeconds: options.quoteLifetimeSeconds,
+          routingWords: settings.gasless.wire,
+          quoteLifetimeSeconds: settings.gasless.quoteLifetime,
           aggregator: { ...aggregator, rpcUrl: chains.aggregator.rpcUrl },
         },
         places,
@@ -200,16 +202,11 @@ async function startParts(
 }
 
 async function startChains(
-  {
-    options,
-    former,
-    log,
-  }: { options: SandboxOptions; former: Resumed | undefined; log: SandboxLog },
+  { blockInterval: blockIntervalMs, ports, aggregator: { chainId } }: AllSettings,
+  { former, ...own }: { bin: string | undefined; former: Resumed | undefined; log: SandboxLog },
   undo: (() => Promise<void>)[],
 ): Promise<{ readonly base: Chain; readonly aggregator: Chain }> {
-  const { anvilBin: bin, blockIntervalMs, ports } = options
-  const common = { bin, blockIntervalMs, log }
-  const { chainId } = aggregatorSettings(options.aggregator)
+  const common = { ...own, blockIntervalMs }
   const resumed = (chain: 'base' | 'aggregator') => {
     if (former === undefined) return undefined
     const { genesis, deployment, aggregator } = former.state
@@ -218,8 +215,8 @@ async function startChains(
     const senders = chain === 'base' ? own : [deployer, relayer]
     return { genesis: genesis[chain], stateFile: former.stateFiles[chain], senders }
   }
-  const ofBase = { chainId: GASLESS_CHAIN_ID, port: ports?.rpc, resumed: resumed('base') }
-  const ofAggregator = { chainId, port: ports?.aggregatorRpc, resumed: resumed('aggregator') }
+  const ofBase = { chainId: GASLESS_CHAIN_ID, port: ports.rpc, resumed: resumed('base') }
+  const ofAggregator = { chainId, port: ports.aggregatorRpc, resumed: resumed('aggregator') }
   const [base, aggregator] = await both(
     startChain({ ...common, ...ofBase }, undo),
     startChain({ ...common, ...ofAggregator }, undo),

@@ -4,9 +4,8 @@ import { startJsonServer } from '../http/json-server.ts'
 import type { During } from '../keep/gate.ts'
 import type { SandboxLog } from '../log.ts'
 import type { Market } from '../market/market.ts'
-import type { SandboxOptions } from '../options.ts'
+import type { AllSettings } from '../options.ts'
 import { repeat } from '../repeat.ts'
-import { gaslessSettings } from './gasless-settings.ts'
 import { createOrderStore, type OrderStoreState } from './order-store.ts'
 import { createGaslessService, internalFailure } from './service.ts'
 import { createSettlementWorker } from './settlement-worker.ts'
@@ -26,13 +25,12 @@ type GaslessParts = {
 
 /** Starts the REST service and its settlement worker. Pushes a function that ends each part onto `undo`. */
 export async function startGasless(
-  options: SandboxOptions,
+  { gasless: settings, ports: { gasless: port } }: AllSettings,
   deps: GaslessParts,
   undo: (() => Promise<void>)[],
 ) {
   const { deployment, market, faults, during, log } = deps
   const { operator, settlement } = deployment
-  const settings = gaslessSettings(options)
   const store = createOrderStore(deps.former)
   const worker = createSettlementWorker(settings, { market, operator, settlement, during, log })
   undo.push(() => worker.stop())
@@ -41,7 +39,6 @@ export async function startGasless(
   undo.push(repeat(SWEEP_MS, async () => store.sweep(Date.now()), log))
   const parts = { deployment, market, store, faults, onAccepted: worker.add }
   const handle = createGaslessService(settings, parts)
-  const port = options.ports?.gasless ?? 0
   const onCrash = internalFailure
   const pageMethods = 'GET, POST'
   const server = await startJsonServer({ name: 'gasless', port, handle, onCrash, pageMethods, log })

@@ -23,8 +23,8 @@ import type { Answer, Reply } from '../http/json-server.ts'
 import { answerMethod, originOf, withHeaders } from '../http/methods.ts'
 import { createRateLimiter } from '../http/rate-limit.ts'
 import type { Market, Pair } from '../market/market.ts'
+import type { GaslessSettings } from '../options.ts'
 import type { SandboxToken } from '../tokens.ts'
-import type { GaslessSettings } from './gasless-settings.ts'
 import { createExamples, openApiDocument } from './openapi.ts'
 import { badRequest, errorReply, given, matched, type Operation, posted } from './operation.ts'
 import { type Order, type OrderStore, wireOrderOf } from './order-store.ts'
@@ -213,8 +213,8 @@ function createQuoter(settings: GaslessSettings, deps: GaslessDeps) {
   const pairOf = createPairFinder(deps)
   const preferences = new Map<string, Preference>([
     ['auto', 'auto'],
-    [settings.routingWords.preferOwn, 'preferOwn'],
-    [settings.routingWords.onlyOwn, 'onlyOwn'],
+    [settings.wire.preferOwn, 'preferOwn'],
+    [settings.wire.onlyOwn, 'onlyOwn'],
   ])
   return (
     request: WireQuoteRequest,

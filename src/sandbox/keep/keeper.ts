@@ -1,11 +1,11 @@
 import { messageOf } from '../../domain/errors.ts'
 import type { AggregatorState } from '../aggregator/aggregator-service.ts'
-import type { BoundTerms } from '../aggregator/aggregator-settings.ts'
 import type { GenesisTerms } from '../evm/anvil.ts'
 import type { DeploymentRecord } from '../evm/deploy.ts'
 import { type Chain, dumpChain } from '../evm/evm-chain.ts'
 import type { OrderStoreState } from '../gasless/order-store.ts'
 import type { MarketState } from '../market/market.ts'
+import type { BoundTerms } from '../options.ts'
 import type { Gate } from './gate.ts'
 
 export type OfChains<Value> = { readonly base: Value; readonly aggregator: Value }

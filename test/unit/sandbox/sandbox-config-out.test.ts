@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { loadSettings } from '../../../src/config/settings/load-settings.ts'
-import { AGGREGATOR_DEFAULTS } from '../../../src/sandbox/aggregator/aggregator-settings.ts'
 import { sandboxConfig } from '../../../src/sandbox/config-out.ts'
+import { SANDBOX_DEFAULTS } from '../../../src/sandbox/settings/sandbox-schema.ts'
 import { plain } from '../config/config-fixture.ts'
 
 const address = (digit: string) => `0x${digit.repeat(40)}` as const
@@ -47,7 +47,7 @@ function settingsWith(options: {
           trustlessProposer: address('8'),
           demoTarget: address('9'),
         },
-        settings: { ...AGGREGATOR_DEFAULTS, ...options.aggregator },
+        settings: { ...SANDBOX_DEFAULTS.aggregator, ...options.aggregator },
       },
     },
     { stateDir: '/s', strategiesDir: '/t', keyFile: '/k/trader.key' },

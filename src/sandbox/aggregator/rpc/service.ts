@@ -4,7 +4,7 @@ import { answerWithFaults } from '../../http/fault-injection.ts'
 import { type Answer, type Reply, readJsonText } from '../../http/json-server.ts'
 import { answerMethod, originOf } from '../../http/methods.ts'
 import { createRateLimiter } from '../../http/rate-limit.ts'
-import type { AggregatorSettings } from '../aggregator-settings.ts'
+import type { AggregatorSettings } from '../../options.ts'
 import {
   errorOf,
   type RpcCall,
