@@ -13,15 +13,16 @@ import {
   resumeDeployment,
 } from './evm/deploy.ts'
 import { type Chain, startChain } from './evm/evm-chain.ts'
-import { createFaults } from './faults.ts'
-import { startGasless } from './gasless/gasless-service.ts'
-import { internalFailure } from './gasless/service.ts'
+import { createFaults, type Faults } from './faults.ts'
+import { createOrderStore, type OrderStoreState } from './gasless/order-store.ts'
+import { createGaslessService, internalFailure } from './gasless/service.ts'
+import { createSettlementWorker } from './gasless/settlement-worker.ts'
 import { startJsonServer } from './http/json-server.ts'
-import { createGate } from './keep/gate.ts'
+import { createGate, type During } from './keep/gate.ts'
 import { createKeeper, type Keep, type Resumed, type SandboxState } from './keep/keeper.ts'
 import type { SandboxLog } from './log.ts'
 import { pushFeeds } from './market/feed-pusher.ts'
-import { createMarket } from './market/market.ts'
+import { createMarket, type Market } from './market/market.ts'
 import { type AllSettings, boundTerms, type SandboxOptions, settingsOf } from './options.ts'
 import { repeat } from './repeat.ts'
 import { SandboxError } from './sandbox-error.ts'
@@ -31,6 +32,8 @@ export type { SandboxOptions } from './options.ts'
 export type Sandbox = Awaited<ReturnType<typeof startSandbox>>
 
 const TRADER_WEI = 100n * 10n ** 18n
+const WORKER_TICK_MS = 50
+const SWEEP_MS = 30_000
 
 /**
  * Starts nodes, contracts, market, both services and the admin port. Leaves nothing behind if a part fails. `keep` stores
@@ -177,7 +180,7 @@ async function startParts(
     /** The aggregation service's chain, which stands in for Sepolia or Mainnet. */
     sepolia: {
       rpcUrl: chains.aggregator.rpcUrl,
-      chainId: aggregator.settings.chainId,
+      chainId: settings.aggregator.chainId,
       genesisHash: chains.aggregator.genesisHash,
       evmPid: chains.aggregator.evmPid,
       contracts: aggregator.contracts,
@@ -192,8 +195,7 @@ async function startParts(
         {
           ...urls,
           deployment,
-          routingWords: settings.gasless.wire,
-          quoteLifetimeSeconds: settings.gasless.quoteLifetime,
+          settings,
           aggregator: { ...aggregator, rpcUrl: chains.aggregator.rpcUrl },
         },
         places,
@@ -242,6 +244,41 @@ async function setUpBase(
     await fundToken(deployment.deployer, { token, to: trader.address, amount })
   }
   return { deployment, trader }
+}
+
+/** Starts the REST service and its settlement worker. */
+async function startGasless(
+  { gasless: settings, ports: { gasless: port } }: AllSettings,
+  deps: {
+    readonly deployment: Deployment
+    readonly market: Market
+    readonly faults: Faults
+    readonly log: SandboxLog
+    readonly during: During
+    /** State of the service to resume. */
+    readonly former: OrderStoreState | undefined
+  },
+  undo: (() => Promise<void>)[],
+) {
+  const { deployment, market, faults, during, log } = deps
+  const { operator, settlement } = deployment
+  const store = createOrderStore(deps.former)
+  const worker = createSettlementWorker(settings, { market, operator, settlement, during, log })
+  undo.push(() => worker.stop())
+  for (const order of store.all()) if (order.status === 'pending') worker.add(order)
+  undo.push(repeat(WORKER_TICK_MS, async () => worker.tick(Date.now()), log))
+  undo.push(repeat(SWEEP_MS, async () => store.sweep(Date.now()), log))
+  const parts = { deployment, market, store, faults, onAccepted: worker.add }
+  const server = await startJsonServer({
+    name: 'gasless',
+    port,
+    handle: createGaslessService(settings, parts),
+    onCrash: internalFailure,
+    pageMethods: 'GET, POST',
+    log,
+  })
+  undo.push(() => server.stop())
+  return { url: server.url, store, outage: server.outage }
 }
 
 /** Waits for both even if one fails, because only a started part can be stopped. */

@@ -14,7 +14,7 @@ export const SANDBOX_TEMPLATE: Readonly<Record<string, unknown>> = sandboxConfig
   {
     rpcUrl: 'http://127.0.0.1:1',
     gaslessUrl: 'http://127.0.0.1:1',
-    routingWords: SANDBOX_DEFAULTS.gasless.wire,
+    settings: SANDBOX_DEFAULTS,
     aggregator: {
       url: 'http://127.0.0.1:1',
       rpcUrl: 'http://127.0.0.1:1',
@@ -25,7 +25,6 @@ export const SANDBOX_TEMPLATE: Readonly<Record<string, unknown>> = sandboxConfig
         trustlessProposer: placeholder(0x403),
         demoTarget: placeholder(0x404),
       },
-      settings: SANDBOX_DEFAULTS.aggregator,
     },
     deployment: {
       permit2: '0x000000000022D473030F116dDEE9F6B43aC78BA3',

@@ -120,7 +120,6 @@ export async function startAggregator(
   return {
     url: server.url,
     contracts,
-    settings,
     /** Account for a daemon: funded, without code or deposit. */
     operator: accountOf(setup.operatorKey),
     outage: server.outage,
