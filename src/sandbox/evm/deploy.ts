@@ -173,7 +173,6 @@ async function deployFeeds(
   return { feedBoard: board, feeds, sequencerFeed }
 }
 
-/** Deploys a compiled contract and returns its address. */
 export async function deploy(
   deployer: Sender,
   {

@@ -3,7 +3,6 @@ import type { Hex } from 'viem'
 
 export type Rpc = ReturnType<typeof createRpc>
 
-/** The node answered with an error object. */
 export class RpcError extends Error {
   override readonly name = 'RpcError'
   readonly code: number

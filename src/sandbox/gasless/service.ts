@@ -37,7 +37,6 @@ type GaslessDeps = {
   readonly market: Market
   readonly store: OrderStore
   readonly faults: Faults
-  /** Passes an accepted order to the settlement worker. */
   readonly onAccepted: (order: Order) => void
 }
 

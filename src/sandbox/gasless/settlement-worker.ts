@@ -13,7 +13,6 @@ type Fill = { readonly order: Order; readonly execution: Route }
 
 const GAS_PER_ORDER = 400_000n
 
-/** Settles accepted orders on the chain, or lets them expire. */
 export function createSettlementWorker(
   settings: GaslessSettings,
   deps: { market: Market; operator: Sender; settlement: Hex; during: During; log: SandboxLog },

@@ -38,7 +38,6 @@ export type Resumed = { readonly state: SandboxState; readonly stateFiles: OfCha
 export type Snapshot = { readonly state: string; readonly dumps: OfChains<Buffer> }
 
 export type Keep = {
-  /** The sandbox to resume, if any. */
   readonly former: Resumed | undefined
   /** Replaces the last snapshot atomically. */
   write(snapshot: Snapshot): Promise<void>

@@ -116,7 +116,6 @@ export function createMarket(
       const usdIn = (reserve.sell * usdOut) / (reserve.buy - usdOut) + 1n
       return fromUsd(pair.sell, usdIn) + 1n
     },
-    /** Moves the own pool's price after a fill. */
     applyOwnFill(pair: Pair, sellAmount: bigint, buyAmount: bigint): void {
       const { key, sign } = poolOf(pair)
       const moved = (toUsd(pair.sell, sellAmount) + toUsd(pair.buy, buyAmount)) / 2n

@@ -57,7 +57,6 @@ export async function deployAggregatorContracts(
       domain === 'proposer',
       gasLimit === 'whole',
     ]),
-    /** A target for demo calls. */
     demoTarget: await deploy(deployer, demoTarget),
   }
   return { contracts, gasTank, deployer, relayer }

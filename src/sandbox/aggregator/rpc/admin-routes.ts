@@ -10,7 +10,6 @@ import { type AggregatorDeployment, depositFor } from '../chain/deploy.ts'
 
 const grantSchema = z.strictObject({ address: addressText, amount: tokenAmountText })
 
-/** Controls of the aggregation service on the admin port. */
 export function aggregatorAdminRoutes(deps: {
   readonly rpc: Rpc
   readonly deployment: AggregatorDeployment

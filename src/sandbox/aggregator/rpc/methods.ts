@@ -36,7 +36,6 @@ export type MethodDeps = {
   readonly intake: Intake
   /** Hash of a batch without customers' calls, for false receipts. */
   readonly foreignBatch: Hex
-  /** The transaction of the description's examples. */
   readonly example: ExampleTransaction
 }
 

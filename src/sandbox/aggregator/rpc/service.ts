@@ -92,7 +92,6 @@ const FAULT_REPLIES = {
   stray: () => rpcError(200, SERVICE_ERRORS.parse),
 }
 
-/** The service's answer after an internal failure. */
 export function internalFailure(): Reply {
   return rpcError(500, SERVICE_ERRORS.internal)
 }
