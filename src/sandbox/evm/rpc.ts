@@ -5,12 +5,6 @@ export type Rpc = ReturnType<typeof createRpc>
 
 export class RpcError extends Error {
   override readonly name = 'RpcError'
-  readonly code: number
-
-  constructor(method: string, error: { code: number; message: string }) {
-    super(`${method}: ${error.message}`)
-    this.code = error.code
-  }
 }
 
 type RpcAnswer = {
@@ -36,7 +30,7 @@ export function createRpc(url: string) {
     ask,
     async call<T>(method: string, params: readonly unknown[] = []): Promise<T> {
       const answer = await ask(method, params)
-      if (answer.error !== undefined) throw new RpcError(method, answer.error)
+      if (answer.error !== undefined) throw new RpcError(`${method}: ${answer.error.message}`)
       return answer.result as T
     },
     close: (): Promise<void> => pool.destroy(),
