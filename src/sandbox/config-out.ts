@@ -7,10 +7,8 @@ import type { AllSettings } from './options.ts'
 export type ConfigPlaces = {
   readonly stateDir: string
   readonly strategiesDir: string
-  /** The trader's private key. */
+  /** The trader's private key. The operator's is beside it. */
   readonly keyFile: string
-  /** Default: `operator.key` beside the trader's key. */
-  readonly operatorKeyFile?: string | undefined
   /** Default: beside the trader's key. */
   readonly stateAnchor?: string | undefined
   readonly httpPort?: number | undefined
@@ -120,9 +118,6 @@ export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Recor
   }
 }
 
-export function operatorKeyFileOf({
-  keyFile,
-  operatorKeyFile,
-}: Pick<ConfigPlaces, 'keyFile' | 'operatorKeyFile'>): string {
-  return operatorKeyFile ?? join(dirname(keyFile), 'operator.key')
+export function operatorKeyFileOf({ keyFile }: Pick<ConfigPlaces, 'keyFile'>): string {
+  return join(dirname(keyFile), 'operator.key')
 }

@@ -1,4 +1,3 @@
-import type { Hex } from 'viem'
 import type { SandboxLog } from './log.ts'
 import { SANDBOX_DEFAULTS, type SandboxSettings } from './settings/sandbox-schema.ts'
 
@@ -12,10 +11,6 @@ export type SandboxOptions = Omit<SandboxSettings, 'faults'> & {
   readonly anvilBin?: string | undefined
   /** Contents of a faults file, parsed but not validated. */
   readonly faults?: unknown
-  /** Default: a fresh key. */
-  readonly traderKey?: Hex
-  /** Default: a fresh key. */
-  readonly operatorKey?: Hex
 }
 
 export type AllSettings = ReturnType<typeof settingsOf>

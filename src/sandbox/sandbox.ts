@@ -81,7 +81,7 @@ async function startParts(
   undo: (() => Promise<void>)[],
 ) {
   const settings = settingsOf(options)
-  const { anvilBin: bin, log = () => undefined, operatorKey } = options
+  const { anvilBin: bin, log = () => undefined } = options
   const faults = createFaults(options.faults)
   const gate = createGate()
   const { during } = gate
@@ -91,13 +91,10 @@ async function startParts(
   // The keeper stops after the services and before the chains.
   undo.push(() => keeper.stop())
   const [base, aggregator] = await both(
-    setUpBase(chains.base, options, former),
+    setUpBase(chains.base, former),
     startAggregator(
       settings,
-      {
-        ...{ chain: chains.aggregator, faults, during, log, operatorKey },
-        former: former?.state.aggregator,
-      },
+      { chain: chains.aggregator, faults, during, log, former: former?.state.aggregator },
       undo,
     ),
   )
@@ -229,7 +226,6 @@ async function startChains(
 /** Deploys contracts and funds a trader, or resumes both. */
 async function setUpBase(
   { rpc }: Chain,
-  { traderKey }: SandboxOptions,
   former: Resumed | undefined,
 ): Promise<{ readonly deployment: Deployment; readonly trader: Account }> {
   if (former !== undefined) {
@@ -237,7 +233,7 @@ async function setUpBase(
     return { deployment, trader: accountOf(former.state.traderKey) }
   }
   const deployment = await deployGaslessContracts(rpc, GASLESS_CHAIN_ID)
-  const trader = await fundedAccount(rpc, TRADER_WEI, traderKey)
+  const trader = await fundedAccount(rpc, TRADER_WEI)
   for (const token of deployment.tokens) {
     const whole = token.address === WETH_BASE ? 1_000n : 10_000_000n
     const amount = whole * 10n ** BigInt(token.decimals)

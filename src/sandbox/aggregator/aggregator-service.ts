@@ -52,8 +52,6 @@ type AggregatorParts = {
   readonly faults: Faults
   readonly during: During
   readonly log: SandboxLog
-  /** Default: a fresh key. */
-  readonly operatorKey: Hex | undefined
   /** State of the service to resume, on the same chain. */
   readonly former: AggregatorState | undefined
 }
@@ -137,7 +135,7 @@ export async function startAggregator(
 /** Deploys the contracts and funds the accounts, or resumes both. */
 async function setUp(
   settings: AggregatorSettings,
-  { chain: { rpc }, former, operatorKey: ownKey }: AggregatorParts,
+  { chain: { rpc }, former }: AggregatorParts,
 ): Promise<Setup & { readonly deployment: AggregatorDeployment }> {
   if (former !== undefined) {
     const { operatorKey, participants, foreignBatch } = former
@@ -145,7 +143,7 @@ async function setUp(
     return { deployment, operatorKey, participants, foreignBatch }
   }
   const deployment = await deployAggregatorContracts(rpc, settings)
-  const { privateKey: operatorKey } = await fundedAccount(rpc, OPERATOR_WEI, ownKey)
+  const { privateKey: operatorKey } = await fundedAccount(rpc, OPERATOR_WEI)
   const participants = await createParticipants(deployment, {
     chainId: settings.chainId,
     count: settings.traffic.participants,

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import {
   type Abi,
   domainSeparator,
@@ -8,7 +7,7 @@ import {
   maxUint128,
   numberToHex,
 } from 'viem'
-import { privateKeyToAddress } from 'viem/accounts'
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { PERMIT_DOMAIN_NAME } from '../../domain/order/permit.ts'
 import { WETH_BASE } from '../../venues/swap/client/gasless-wire.ts'
 import faucetToken from '../artifacts/faucet-token.json' with { type: 'json' }
@@ -106,13 +105,8 @@ export async function richSenders(rpc: Rpc): Promise<readonly [Sender, Sender]> 
   return [createSender(rpc, first), createSender(rpc, second)]
 }
 
-/** An account with a balance of `wei`; a fresh one without a key. */
-export async function fundedAccount(
-  rpc: Rpc,
-  wei: bigint,
-  privateKey: Hex = `0x${randomBytes(32).toString('hex')}`,
-): Promise<Account> {
-  const account = accountOf(privateKey)
+export async function fundedAccount(rpc: Rpc, wei: bigint): Promise<Account> {
+  const account = accountOf(generatePrivateKey())
   await setBalance(rpc, account.address, wei)
   return account
 }
