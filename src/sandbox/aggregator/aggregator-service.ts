@@ -121,7 +121,7 @@ export async function startAggregator(
     /** Account for a daemon: funded, without code or deposit. */
     operator: accountOf(setup.operatorKey),
     outage: server.outage,
-    adminRoutes: aggregatorAdminRoutes({ rpc, deployment, accounts, store, settle }),
+    adminRoutes: aggregatorAdminRoutes({ rpc, deployment, store, settle }),
     state: (): AggregatorState => ({
       ...setup,
       deployment: recordAggregatorDeployment(deployment),
