@@ -5,8 +5,10 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts'
 const PLENTY = { limit: 1_000_000, windowMs: 1_000 }
 
 const sandbox = await startSandbox({
-  rateLimits: { tokens: PLENTY, quote: PLENTY, orders: PLENTY, order: PLENTY },
-  settlement: { ordersPerTransaction: 16, sameOwnerInTransaction: true },
+  gasless: {
+    rateLimits: { tokens: PLENTY, quote: PLENTY, orders: PLENTY, order: PLENTY },
+    ordersPerTransaction: 16,
+  },
 })
 const stop = () => void sandbox.stop().then(() => process.exit(0))
 process.stdin.resume().once('end', stop)

@@ -1,5 +1,3 @@
-import type { Hex } from './money/units.ts'
-
 /** Seeded random numbers (sfc32), identical on every machine. */
 export type SeededRandom = {
   /** Uniform in [0, 1). */
@@ -8,7 +6,6 @@ export type SeededRandom = {
   between(from: number, to: number): number
   /** True with probability `p`. Draws no number for 0 or 1. */
   chance(p: number): boolean
-  hex(bytes: number): Hex
   /** An independent stream: draws in one part of a simulation do not affect the others. */
   fork(label: string): SeededRandom
 }
@@ -18,32 +15,21 @@ const TWO_POW_32 = 4_294_967_296
 
 export function createRandom(seed: string): SeededRandom {
   let [a, b, c, counter] = [salted(seed, 1), salted(seed, 2), salted(seed, 3), 1]
-  const word = (): number => {
+  const next = (): number => {
     const sum = (((a + b) | 0) + counter) | 0
     counter = (counter + 1) | 0
     a = b ^ (b >>> 9)
     b = (c + (c << 3)) | 0
     c = (((c << 21) | (c >>> 11)) + sum) | 0
-    return sum >>> 0
+    return (sum >>> 0) / TWO_POW_32
   }
-  for (let i = 0; i < WARM_UP; i += 1) word()
-  const next = (): number => word() / TWO_POW_32
+  for (let i = 0; i < WARM_UP; i += 1) next()
   return {
     next,
     between: (from, to) => from + Math.floor(next() * (to - from + 1)),
     chance: (p) => p >= 1 || (p > 0 && next() < p),
-    hex(bytes) {
-      let text = ''
-      while (text.length < bytes * 2) text += word().toString(16).padStart(8, '0')
-      return `0x${text.slice(0, bytes * 2)}`
-    },
     fork: (label) => createRandom(`${seed}/${label}`),
   }
-}
-
-/** 32 bytes that depend on the whole text. A substitute for hashes and signatures; not cryptographic. */
-export function fingerprint(text: string): Hex {
-  return createRandom(text).hex(32)
 }
 
 function salted(text: string, salt: number): number {

@@ -162,7 +162,6 @@ type RuntimeEvents = {
     /** Why its calls are refused, with the reason's name; undefined if they are not. */
     readonly refusal: string | undefined
     readonly isUnread: boolean
-    /** Whether a strategy makes calls. */
     readonly isNeeded: boolean
   }
   'gas-tank-low': { readonly account: string; readonly available: bigint }

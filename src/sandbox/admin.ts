@@ -22,7 +22,6 @@ type AdminDeps = {
   readonly faults: Faults
   readonly store: OrderStore
   readonly genesisHash: Hex
-  /** Moves the market one step and pushes the feeds. */
   readonly stepMarket: () => Promise<void>
   /** While the market is paused, only requests move prices and feeds. */
   readonly setMarketPaused: (paused: boolean) => void
@@ -65,7 +64,6 @@ class AdminError extends Error {
   override readonly name = 'AdminError'
 }
 
-/** Request handler of the admin port, which controls the sandbox. */
 export function createAdmin(deps: AdminDeps): (request: IncomingMessage) => Promise<Answer> {
   const routes: AdminRoutes = {
     'GET /faults': () => deps.faults.snapshot(),

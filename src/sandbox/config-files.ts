@@ -26,7 +26,7 @@ type SandboxKeys = {
  */
 export async function writeSandboxKeys(
   { trader, operator }: SandboxKeys,
-  places: Pick<ConfigPlaces, 'keyFile' | 'operatorKeyFile'>,
+  places: Pick<ConfigPlaces, 'keyFile'>,
   existing: Existing = 'refuse',
 ): Promise<void> {
   const keys = [

@@ -1,16 +1,14 @@
 import { dirname, join } from 'node:path'
 import { GASLESS_CHAIN_ID } from '../venues/swap/client/gasless-wire.ts'
-import type { AggregatorSettings } from './aggregator/aggregator-settings.ts'
 import type { AggregatorContracts } from './aggregator/chain/deploy.ts'
 import type { Deployment } from './evm/deploy.ts'
+import type { AllSettings } from './options.ts'
 
 export type ConfigPlaces = {
   readonly stateDir: string
   readonly strategiesDir: string
-  /** The trader's private key. */
+  /** The trader's private key. The operator's is beside it. */
   readonly keyFile: string
-  /** Default: `operator.key` beside the trader's key. */
-  readonly operatorKeyFile?: string | undefined
   /** Default: beside the trader's key. */
   readonly stateAnchor?: string | undefined
   readonly httpPort?: number | undefined
@@ -23,13 +21,11 @@ type ConfigSource = {
     Deployment,
     'permit2' | 'settlement' | 'sequencerFeed' | 'tokens' | 'feeds'
   >
-  readonly routingWords: { readonly preferOwn: string; readonly onlyOwn: string }
-  readonly quoteLifetimeSeconds?: number | undefined
+  readonly settings: Pick<AllSettings, 'gasless' | 'aggregator'>
   readonly aggregator: {
     readonly url: string
     readonly rpcUrl: string
     readonly contracts: AggregatorContracts
-    readonly settings: Pick<AggregatorSettings, 'chainId' | 'wire'>
   }
 }
 
@@ -45,7 +41,10 @@ const GAS = { perTransaction: '1', perDay: '1000' }
 
 /** A complete `mode: live` config for this sandbox, as a plain object for YAML. */
 export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Record<string, unknown> {
-  const { deployment, quoteLifetimeSeconds = 0 } = source
+  const { deployment, settings } = source
+  const { chainId } = settings.aggregator
+  const { demoTarget: demo, ...contracts } = source.aggregator.contracts
+  const aggregatorChain = chainId === 1 ? 'mainnet' : 'sepolia'
   return {
     mode: 'live',
     stateDir: places.stateDir,
@@ -64,8 +63,8 @@ export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Recor
         finality: FINALITY_BLOCKS,
         gas: GAS,
       },
-      [chainNameOf(source.aggregator)]: {
-        chainId: source.aggregator.settings.chainId,
+      [aggregatorChain]: {
+        chainId,
         rpcUrls: [source.aggregator.rpcUrl],
         finality: FINALITY_BLOCKS,
         gas: GAS,
@@ -81,11 +80,24 @@ export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Recor
       routingPreference: 'auto',
       approval: 'budget',
       // The daemon refuses longer permits.
-      maxQuoteLifetime: `${Math.max(QUOTE_SECONDS_MAX, quoteLifetimeSeconds)}s`,
+      maxQuoteLifetime: `${Math.max(QUOTE_SECONDS_MAX, settings.gasless.quoteLifetime)}s`,
       requestsPerSecond: 50,
-      wire: { ...source.routingWords },
+      wire: { ...settings.gasless.wire },
     },
-    aggregator: aggregatorSection(source.aggregator),
+    aggregator: {
+      rpcUrl: source.aggregator.url,
+      chain: aggregatorChain,
+      wallet: 'operator',
+      proposer: 'trustless',
+      contracts,
+      targets: { demo },
+      fallback: { mode: 'after-deadline', deadline: '3m' },
+      gasTank: {
+        alertBelow: '0.02',
+        topUp: { below: '0.02', amount: '0.05', maxPerDay: '0.1' },
+      },
+      wire: { ...settings.aggregator.wire },
+    },
     tokens: Object.fromEntries(
       deployment.tokens.map(({ symbol, address, decimals }) => [
         symbol,
@@ -106,32 +118,6 @@ export function sandboxConfig(source: ConfigSource, places: ConfigPlaces): Recor
   }
 }
 
-function chainNameOf({ settings }: ConfigSource['aggregator']): string {
-  return settings.chainId === 1 ? 'mainnet' : 'sepolia'
-}
-
-function aggregatorSection(source: ConfigSource['aggregator']): unknown {
-  const { url, contracts, settings } = source
-  const { gasTank, multicall, trustedProposer, trustlessProposer, demoTarget } = contracts
-  return {
-    rpcUrl: url,
-    chain: chainNameOf(source),
-    wallet: 'operator',
-    proposer: 'trustless',
-    contracts: { gasTank, multicall, trustedProposer, trustlessProposer },
-    targets: { demo: demoTarget },
-    fallback: { mode: 'after-deadline', deadline: '3m' },
-    gasTank: {
-      alertBelow: '0.02',
-      topUp: { below: '0.02', amount: '0.05', maxPerDay: '0.1' },
-    },
-    wire: { ...settings.wire },
-  }
-}
-
-export function operatorKeyFileOf({
-  keyFile,
-  operatorKeyFile,
-}: Pick<ConfigPlaces, 'keyFile' | 'operatorKeyFile'>): string {
-  return operatorKeyFile ?? join(dirname(keyFile), 'operator.key')
+export function operatorKeyFileOf({ keyFile }: Pick<ConfigPlaces, 'keyFile'>): string {
+  return join(dirname(keyFile), 'operator.key')
 }

@@ -80,9 +80,7 @@ export type RequestFault = z.infer<typeof requestRule>
 export type OrderFault = z.infer<typeof orderRule>
 /** A fault of a transaction that the aggregation service accepted. */
 export type CallFault = z.infer<typeof callRule>
-/** Routes of the gasless service. */
 export type Route = (typeof gaslessRoutes)[number]
-/** Methods of the aggregation service. */
 export type AggregatorRoute = (typeof aggregatorRoutes)[number]
 
 export type Faults = ReturnType<typeof createFaults>
@@ -108,7 +106,6 @@ export function createFaults(settings: unknown) {
   return {
     /** Replaces all rules. Throws a ZodError. */
     set,
-    /** The rules, and how often each has applied. */
     snapshot: () => ({ seed, rules: armed.map(({ rule, applied }) => ({ ...rule, applied })) }),
     /** The faults that apply to one request, in the order of the file. */
     forRequest: (requested: Route | AggregatorRoute): RequestFault[] =>

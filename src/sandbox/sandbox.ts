@@ -1,7 +1,6 @@
 import { GASLESS_CHAIN_ID, WETH_BASE } from '../venues/swap/client/gasless-wire.ts'
 import { createAdmin } from './admin.ts'
 import { startAggregator } from './aggregator/aggregator-service.ts'
-import { aggregatorSettings, boundTerms } from './aggregator/aggregator-settings.ts'
 import { type ConfigPlaces, sandboxConfig } from './config-out.ts'
 import {
   type Account,
@@ -14,17 +13,17 @@ import {
   resumeDeployment,
 } from './evm/deploy.ts'
 import { type Chain, startChain } from './evm/evm-chain.ts'
-import { createFaults } from './faults.ts'
-import { startGasless } from './gasless/gasless-service.ts'
-import { gaslessSettings } from './gasless/gasless-settings.ts'
-import { internalFailure } from './gasless/service.ts'
+import { createFaults, type Faults } from './faults.ts'
+import { createOrderStore, type OrderStoreState } from './gasless/order-store.ts'
+import { createGaslessService, internalFailure } from './gasless/service.ts'
+import { createSettlementWorker } from './gasless/settlement-worker.ts'
 import { startJsonServer } from './http/json-server.ts'
-import { createGate } from './keep/gate.ts'
+import { createGate, type During } from './keep/gate.ts'
 import { createKeeper, type Keep, type Resumed, type SandboxState } from './keep/keeper.ts'
 import type { SandboxLog } from './log.ts'
 import { pushFeeds } from './market/feed-pusher.ts'
-import { createMarket, MARKET_DEFAULTS } from './market/market.ts'
-import { type SandboxOptions, withReading } from './options.ts'
+import { createMarket, type Market } from './market/market.ts'
+import { type AllSettings, boundTerms, type SandboxOptions, settingsOf } from './options.ts'
 import { repeat } from './repeat.ts'
 import { SandboxError } from './sandbox-error.ts'
 
@@ -33,6 +32,8 @@ export type { SandboxOptions } from './options.ts'
 export type Sandbox = Awaited<ReturnType<typeof startSandbox>>
 
 const TRADER_WEI = 100n * 10n ** 18n
+const WORKER_TICK_MS = 50
+const SWEEP_MS = 30_000
 
 /**
  * Starts nodes, contracts, market, both services and the admin port. Leaves nothing behind if a part fails. `keep` stores
@@ -46,7 +47,7 @@ export async function startSandbox(options: SandboxOptions = {}, keep?: Keep) {
     return stopping
   }
   try {
-    const parts = await startParts({ options: withReading(options), keep }, undo)
+    const parts = await startParts(options, keep, undo)
     const { ended, ...sandbox } = parts
     const failed = new Promise<Error>((resolve) => {
       void ended.then((why) => {
@@ -75,22 +76,24 @@ async function undoAll(undo: (() => Promise<void>)[]): Promise<void> {
 }
 
 async function startParts(
-  { options, keep }: { readonly options: SandboxOptions; readonly keep: Keep | undefined },
+  options: SandboxOptions,
+  keep: Keep | undefined,
   undo: (() => Promise<void>)[],
 ) {
-  const log = options.log ?? (() => undefined)
+  const settings = settingsOf(options)
+  const { anvilBin: bin, log = () => undefined } = options
   const faults = createFaults(options.faults)
   const gate = createGate()
   const { during } = gate
   const former = keep?.former
-  const chains = await startChains({ options, former, log }, undo)
+  const chains = await startChains(settings, { bin, former, log }, undo)
   const keeper = createKeeper(keep, { gate, chains })
   // The keeper stops after the services and before the chains.
   undo.push(() => keeper.stop())
   const [base, aggregator] = await both(
-    setUpBase(chains.base, options, former),
+    setUpBase(chains.base, former),
     startAggregator(
-      options,
+      settings,
       { chain: chains.aggregator, faults, during, log, former: former?.state.aggregator },
       undo,
     ),
@@ -98,12 +101,12 @@ async function startParts(
   const { deployment, trader } = base
   const market = createMarket(
     deployment.tokens,
-    { ...MARKET_DEFAULTS, ...options.market, seed: options.seed ?? 1 },
+    { ...settings.market, seed: settings.seed },
     former?.state.market,
   )
   await pushFeeds(deployment, market)
   const service = await startGasless(
-    options,
+    settings,
     { deployment, market, faults, during, log, former: former?.state.book },
     undo,
   )
@@ -112,7 +115,7 @@ async function startParts(
       market.step()
       await pushFeeds(deployment, market)
     })
-  const intervalMs = options.feedIntervalMs ?? 1000
+  const { feedInterval: intervalMs } = settings.market
   let marketPaused = false
   const stepUnlessPaused = async (): Promise<void> => {
     if (!marketPaused) await stepMarket()
@@ -120,7 +123,7 @@ async function startParts(
   if (intervalMs > 0) undo.push(repeat(intervalMs, stepUnlessPaused, log))
   const admin = await startJsonServer({
     name: 'admin',
-    port: options.ports?.admin ?? 0,
+    port: settings.ports.admin,
     handle: createAdmin({
       rpc: chains.base.rpc,
       deployment,
@@ -157,7 +160,6 @@ async function startParts(
       aggregator: aggregator.state(),
     }),
   )
-  const { routingWords } = gaslessSettings(options)
   log('sandbox.started', urls)
   return {
     ...urls,
@@ -175,7 +177,7 @@ async function startParts(
     /** The aggregation service's chain, which stands in for Sepolia or Mainnet. */
     sepolia: {
       rpcUrl: chains.aggregator.rpcUrl,
-      chainId: aggregator.settings.chainId,
+      chainId: settings.aggregator.chainId,
       genesisHash: chains.aggregator.genesisHash,
       evmPid: chains.aggregator.evmPid,
       contracts: aggregator.contracts,
@@ -190,8 +192,7 @@ async function startParts(
         {
           ...urls,
           deployment,
-          routingWords,
-          quoteLifetimeSeconds: options.quoteLifetimeSeconds,
+          settings,
           aggregator: { ...aggregator, rpcUrl: chains.aggregator.rpcUrl },
         },
         places,
@@ -200,16 +201,11 @@ async function startParts(
 }
 
 async function startChains(
-  {
-    options,
-    former,
-    log,
-  }: { options: SandboxOptions; former: Resumed | undefined; log: SandboxLog },
+  { blockInterval: blockIntervalMs, ports, aggregator: { chainId } }: AllSettings,
+  { former, ...own }: { bin: string | undefined; former: Resumed | undefined; log: SandboxLog },
   undo: (() => Promise<void>)[],
 ): Promise<{ readonly base: Chain; readonly aggregator: Chain }> {
-  const { anvilBin: bin, blockIntervalMs, ports } = options
-  const common = { bin, blockIntervalMs, log }
-  const { chainId } = aggregatorSettings(options.aggregator)
+  const common = { ...own, blockIntervalMs }
   const resumed = (chain: 'base' | 'aggregator') => {
     if (former === undefined) return undefined
     const { genesis, deployment, aggregator } = former.state
@@ -218,8 +214,8 @@ async function startChains(
     const senders = chain === 'base' ? own : [deployer, relayer]
     return { genesis: genesis[chain], stateFile: former.stateFiles[chain], senders }
   }
-  const ofBase = { chainId: GASLESS_CHAIN_ID, port: ports?.rpc, resumed: resumed('base') }
-  const ofAggregator = { chainId, port: ports?.aggregatorRpc, resumed: resumed('aggregator') }
+  const ofBase = { chainId: GASLESS_CHAIN_ID, port: ports.rpc, resumed: resumed('base') }
+  const ofAggregator = { chainId, port: ports.aggregatorRpc, resumed: resumed('aggregator') }
   const [base, aggregator] = await both(
     startChain({ ...common, ...ofBase }, undo),
     startChain({ ...common, ...ofAggregator }, undo),
@@ -230,7 +226,6 @@ async function startChains(
 /** Deploys contracts and funds a trader, or resumes both. */
 async function setUpBase(
   { rpc }: Chain,
-  { traderKey }: SandboxOptions,
   former: Resumed | undefined,
 ): Promise<{ readonly deployment: Deployment; readonly trader: Account }> {
   if (former !== undefined) {
@@ -238,13 +233,48 @@ async function setUpBase(
     return { deployment, trader: accountOf(former.state.traderKey) }
   }
   const deployment = await deployGaslessContracts(rpc, GASLESS_CHAIN_ID)
-  const trader = await fundedAccount(rpc, TRADER_WEI, traderKey)
+  const trader = await fundedAccount(rpc, TRADER_WEI)
   for (const token of deployment.tokens) {
     const whole = token.address === WETH_BASE ? 1_000n : 10_000_000n
     const amount = whole * 10n ** BigInt(token.decimals)
     await fundToken(deployment.deployer, { token, to: trader.address, amount })
   }
   return { deployment, trader }
+}
+
+/** Starts the REST service and its settlement worker. */
+async function startGasless(
+  { gasless: settings, ports: { gasless: port } }: AllSettings,
+  deps: {
+    readonly deployment: Deployment
+    readonly market: Market
+    readonly faults: Faults
+    readonly log: SandboxLog
+    readonly during: During
+    /** State of the service to resume. */
+    readonly former: OrderStoreState | undefined
+  },
+  undo: (() => Promise<void>)[],
+) {
+  const { deployment, market, faults, during, log } = deps
+  const { operator, settlement } = deployment
+  const store = createOrderStore(deps.former)
+  const worker = createSettlementWorker(settings, { market, operator, settlement, during, log })
+  undo.push(() => worker.stop())
+  for (const order of store.all()) if (order.status === 'pending') worker.add(order)
+  undo.push(repeat(WORKER_TICK_MS, async () => worker.tick(Date.now()), log))
+  undo.push(repeat(SWEEP_MS, async () => store.sweep(Date.now()), log))
+  const parts = { deployment, market, store, faults, onAccepted: worker.add }
+  const server = await startJsonServer({
+    name: 'gasless',
+    port,
+    handle: createGaslessService(settings, parts),
+    onCrash: internalFailure,
+    pageMethods: 'GET, POST',
+    log,
+  })
+  undo.push(() => server.stop())
+  return { url: server.url, store, outage: server.outage }
 }
 
 /** Waits for both even if one fails, because only a started part can be stopped. */

@@ -1,8 +1,7 @@
 import type { Hex } from 'viem'
 import { WETH_BASE } from '../venues/swap/client/gasless-wire.ts'
-import { AGGREGATOR_DEFAULTS } from './aggregator/aggregator-settings.ts'
 import { sandboxConfig } from './config-out.ts'
-import { gaslessSettings } from './gasless/gasless-settings.ts'
+import { SANDBOX_DEFAULTS } from './settings/sandbox-schema.ts'
 import { FEED_PAIRS, TOKEN_SPECS } from './tokens.ts'
 
 const placeholder = (index: number): Hex => `0x${index.toString(16).padStart(40, '0')}`
@@ -15,7 +14,7 @@ export const SANDBOX_TEMPLATE: Readonly<Record<string, unknown>> = sandboxConfig
   {
     rpcUrl: 'http://127.0.0.1:1',
     gaslessUrl: 'http://127.0.0.1:1',
-    routingWords: gaslessSettings({}).routingWords,
+    settings: SANDBOX_DEFAULTS,
     aggregator: {
       url: 'http://127.0.0.1:1',
       rpcUrl: 'http://127.0.0.1:1',
@@ -26,7 +25,6 @@ export const SANDBOX_TEMPLATE: Readonly<Record<string, unknown>> = sandboxConfig
         trustlessProposer: placeholder(0x403),
         demoTarget: placeholder(0x404),
       },
-      settings: AGGREGATOR_DEFAULTS,
     },
     deployment: {
       permit2: '0x000000000022D473030F116dDEE9F6B43aC78BA3',

@@ -44,7 +44,7 @@ test('a daemon killed ten times during its calls loses none and repeats none', a
   const strategiesDir = join(dir, 'strategies')
   const stateDir = join(dir, 'state')
   const config = join(dir, 'config/live.yaml')
-  const sandbox = await startSandbox({ aggregator: QUIET, feedIntervalMs: 0 })
+  const sandbox = await startSandbox({ aggregator: QUIET, market: { feedInterval: 0 } })
   onTestFinished(() => sandbox.stop())
   const { address, privateKey } = sandbox.operator
   await delegatedAccount(sandbox, 'trustless', { key: privateKey, coin: 0n, deposit: ETHER })

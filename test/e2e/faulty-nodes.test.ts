@@ -93,7 +93,10 @@ test('a one-shot take-profit does not repeat while the node hides its fill, nor 
     .replace('"3001"', '"101"')
     .replace('stopLoss: "2999"', 'once: true')
     .replace('rearm: 0.05%\n', '')
-  const rehearsal = await startRehearsalInside({ threshold: once }, { quoteLifetimeSeconds: 14 })
+  const rehearsal = await startRehearsalInside(
+    { threshold: once },
+    { gasless: { quoteLifetime: 14 } },
+  )
   const node = await behindNode(rehearsal)
   await rehearsal.fault([
     { kind: 'notFoundYet', forMs: 3_600_000 },

@@ -4,7 +4,7 @@ import { everySecond, startRehearsalInside } from './rehearsal.ts'
 
 test('an unfilled order is signed again only after its permit has died on chain', async () => {
   const files = everySecond('buy-weth', { limits: { perDay: '100000', maxOpenIntents: 2 } })
-  const rehearsal = await startRehearsalInside(files, { quoteLifetimeSeconds: 14 })
+  const rehearsal = await startRehearsalInside(files, { gasless: { quoteLifetime: 14 } })
   await rehearsal.fault([{ kind: 'neverFill', count: 1 }])
   const daemon = rehearsal.daemon()
   await daemon.sees(/placed buy-weth/)

@@ -10,7 +10,9 @@ const LIFETIME_SECONDS = 40
 
 test('orders that fill after a node was 90 s ahead for a while are never taken for dead', async () => {
   const files = everySecond('buy-weth', { limits: { perDay: '100000', maxOpenIntents: 1 } })
-  const rehearsal = await startRehearsalInside(files, { quoteLifetimeSeconds: LIFETIME_SECONDS })
+  const rehearsal = await startRehearsalInside(files, {
+    gasless: { quoteLifetime: LIFETIME_SECONDS },
+  })
   const { report, config } = rehearsal
   const node = await startHidingNode(report.rpcUrl)
   redirect(config, { gaslessUrl: report.gaslessUrl, rpcUrl: node.url })

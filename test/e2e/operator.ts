@@ -5,7 +5,7 @@ import type { AmountData } from '../../src/cli/json/shapes.ts'
 import { formatAmount } from '../../src/domain/money/units.ts'
 import type { JournalEvent } from '../../src/journal/events/registry.ts'
 import type { CallRecord } from '../../src/sandbox/aggregator/rpc/admin-routes.ts'
-import type { SandboxReading } from '../../src/sandbox/options.ts'
+import type { AllSettings } from '../../src/sandbox/options.ts'
 import { DEMO, GAS_TANK, GAS_TANK_BALANCES } from '../support/aggregator/aggregator-abi.ts'
 import { outputOf } from '../support/output-of.ts'
 import { run } from '../support/process/cli.ts'
@@ -100,7 +100,7 @@ export async function logsOf(
 }
 
 /** The GasTank's record of the account, in the form of its generation. */
-export function tankBalance(operator: Operator, reading: SandboxReading): Promise<bigint> {
+export function tankBalance(operator: Operator, reading: AllSettings['reading']): Promise<bigint> {
   const args = [operator.account] as const
   const data = {
     deployed: () => encodeFunctionData({ abi: GAS_TANK_BALANCES, functionName: 'balances', args }),

@@ -109,7 +109,7 @@ test('the chain overrides a service that lies about its orders, hides them or fi
 test('the chain proves an order that the service loses, long before its permit expires, and retries are counted', async () => {
   // A permit that outlives every wait here.
   const rehearsal = await startRehearsalInside(everySecond('buy-weth'), {
-    quoteLifetimeSeconds: 3_600,
+    gasless: { quoteLifetime: 3_600 },
   })
   await rehearsal.fault([
     { kind: 'notFoundYet', forMs: 3_600_000 },

@@ -33,7 +33,7 @@ function logged(daemon: Running, event: string): readonly Record<string, unknown
 test('a falling deposit raises the alarm and is topped up once, never above the daily cap, as the gauges show', async () => {
   // Charges stay outstanding, so that every gauge has a value.
   const operator = await setUpAccount(
-    await startRehearsalInside(IDLE, { aggregator: { settleEveryMs: 0 } }),
+    await startRehearsalInside(IDLE, { aggregator: { settleEvery: 0 } }),
   )
   const { rehearsal, account, data, edit } = operator
   const receiver = await startScriptedServer()

@@ -1,5 +1,5 @@
 import { StateCorruptError, StateLockedError } from '../../src/domain/errors.ts'
-import { fingerprint, fnv1a } from '../../src/domain/random.ts'
+import { fnv1a } from '../../src/domain/random.ts'
 import type { Anchor, AnchoredState, SigningWallets } from '../../src/journal/anchor.ts'
 import {
   anchorsOf,
@@ -13,6 +13,7 @@ import {
 import type { DaemonState } from '../../src/journal/state/daemon-state.ts'
 import { emptyState } from '../../src/journal/state/state-image.ts'
 import type { Journal } from '../../src/ports.ts'
+import { fingerprint } from '../support/random-hex.ts'
 import { never, type SimulatedProcess } from './process.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 

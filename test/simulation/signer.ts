@@ -1,6 +1,6 @@
 import type { Address, Hex } from '../../src/domain/money/units.ts'
-import { fingerprint } from '../../src/domain/random.ts'
 import type { Key, TransactionDraft } from '../../src/ports.ts'
+import { fingerprint } from '../support/random-hex.ts'
 import type { SimulatedProcess } from './process.ts'
 
 export type SimulatedKeyOptions = {

@@ -10,7 +10,7 @@ import {
 } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect } from 'vitest'
-import type { SandboxOptions, SandboxReading } from '../../src/sandbox/options.ts'
+import type { AllSettings, SandboxOptions } from '../../src/sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { SandboxToken } from '../../src/sandbox/tokens.ts'
 import {
@@ -35,13 +35,13 @@ export type Response = {
 }
 
 /** Shapes of services and contracts: a suite about them runs on both. */
-export const READINGS: readonly SandboxReading[] = ['deployed', 'described']
+export const READINGS: readonly AllSettings['reading'][] = ['deployed', 'described']
 
 /** A sandbox for the whole suite with a still market, stopped after it; the node's watchdog covers a killed run. */
 export function sandboxForSuite(options: SandboxOptions = {}): () => Sandbox {
   let sandbox: Sandbox | undefined
   beforeAll(async () => {
-    sandbox = await startSandbox({ feedIntervalMs: 0, ...options })
+    sandbox = await startSandbox({ market: { feedInterval: 0 }, ...options })
   })
   afterAll(() => sandbox?.stop())
   return () => {

@@ -45,7 +45,7 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
       )
     const sandbox = await startSandbox({
       anvilBin: io.env['ANVIL_BIN'],
-      aggregator: { indexingDelayMs: INDEXING_DELAY_MS },
+      aggregator: { indexingDelay: INDEXING_DELAY_MS },
     })
     try {
       const keyFile = join(stateDir, TRADER_KEY)

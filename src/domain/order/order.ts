@@ -45,10 +45,6 @@ const TABLE: Readonly<Record<OrderState, Readonly<Partial<Record<OrderStep, Orde
   closed: { 'fill-reopened': 'lapsing' },
 }
 
-export function canStep(from: OrderState, step: OrderStep): boolean {
-  return TABLE[from][step] !== undefined
-}
-
 /** Throws InvariantError for a step that the table does not allow. */
 export function nextState(from: OrderState, step: OrderStep): OrderState {
   const to = TABLE[from][step]

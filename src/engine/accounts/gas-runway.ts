@@ -91,7 +91,6 @@ function callsPerDay({ slots }: Outgoing, nowSeconds: number): number {
   return DAY_MS / 1000 / Math.max(1, seconds)
 }
 
-/** Mean cost per call, weighted by frequency. */
 function weightedMean(
   rates: readonly { readonly amount: bigint; readonly perDay: number }[],
 ): bigint {

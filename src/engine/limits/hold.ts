@@ -82,7 +82,6 @@ export function firstCheck(
   }
 }
 
-/** All likely mistakes in one line; undefined if none. */
 export function implausibleText({ fires, far }: Implausible): string | undefined {
   const all = [...fires, ...far]
   if (all.length === 0) return undefined

@@ -26,7 +26,6 @@ export type TimelineContext = {
   readonly permits: ReadonlyMap<string, PermitRecord>
 }
 
-/** Output of one type of journal event. */
 export type Output<Event, Context> = {
   readonly level: LogLevel | ((event: Event, context: Context) => LogLevel)
   /** `event` in the fields of the log line. Default: the event's type. */
@@ -47,11 +46,9 @@ export type Output<Event, Context> = {
   readonly brief?: (
     event: Event,
   ) => { readonly event: Notice['event']; readonly what: string } | undefined
-  /** Timeline heading. */
   readonly title: (event: Event, context: Context, atMs: number) => string
   /** The heading if records that the context needs are missing. Default: the event's type in words. */
   readonly bareTitle?: (event: Event) => string
-  /** Messages below the heading. */
   readonly messages?: (event: Event, timeline: TimelineContext) => readonly string[]
 }
 

@@ -77,7 +77,6 @@ export function noticesOf(
   return notifications.map((each) => ({ ...each, ...subject }))
 }
 
-/** Topics of lasting notifications that a recorded event ends. */
 export function topicsEndedBy(event: JournalEvent): readonly string[] {
   return outputOf(event).ends?.(event) ?? NONE
 }
@@ -102,7 +101,6 @@ export function titleOf({ event, context, record }: ReadRecord): string {
   return bareTitle?.(event) ?? event.type.replaceAll('-', ' ')
 }
 
-/** Messages about an event in a slot's timeline. */
 export function messagesOf(event: JournalEvent, timeline: TimelineContext): readonly string[] {
   return outputOf(event).messages?.(event, timeline) ?? NONE
 }

@@ -106,7 +106,6 @@ export function contextOf(
   return moduleOf(event).context(state, event as never, atMs)
 }
 
-/** A recorded event's change to the ledger. */
 export function postingOf({ event, context, record }: Recorded): Posting {
   return moduleOf(event).posting?.(event as never, context as never, record.atMs)
 }

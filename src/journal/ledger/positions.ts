@@ -71,7 +71,6 @@ export class Positions {
     this.#value = value
   }
 
-  /** An independent copy. */
   copy(): Positions {
     const copy = new Positions(this.#method, this.#value)
     for (const [address, { token, lots, first, unknown }] of this.#holdings) {

@@ -7,7 +7,6 @@ import { Positions } from './positions.ts'
 
 type Pending = { readonly trade: Trade; isFinal: boolean }
 
-/** Trades of one day. */
 export type DayFigures = {
   readonly fills: number
   /** Base units of the value token, by average cost, as `report --by day`. */
@@ -16,7 +15,6 @@ export type DayFigures = {
   readonly againstFeed: ReadonlyMap<Token, bigint>
 }
 
-/** Days kept. */
 const DAYS_MAX = 90
 /** Parts of one: hundredths of basis points. */
 const BPS_PARTS = 1_000_000n

@@ -29,7 +29,6 @@ export function recordDeposit(state: DaemonState, record: TransactionRecord, atM
   forgetOld(state, atMs)
 }
 
-/** The deposit's transaction ended. */
 export function endDeposit(
   state: DaemonState,
   { id, status }: { readonly id: string; readonly status: string },
@@ -54,7 +53,6 @@ export function minedDeposit(state: DaemonState, id: string): MinedDeposit {
   return { id, ...deposit }
 }
 
-/** The latest deposit of an account on chain. */
 export function latestDeposit(state: DaemonState, of: Depositor): MinedDeposit | undefined {
   let latest: MinedDeposit | undefined
   for (const [id, deposit] of state.deposits)

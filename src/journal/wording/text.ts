@@ -14,7 +14,6 @@ export type Text = {
   readonly link?: string | undefined
 }
 
-/** Settings used in texts. */
 export type TextContext = {
   /** IANA time zone of messages. */
   readonly timezone: string
@@ -38,7 +37,6 @@ export function sentence(detail: string): readonly string[] {
   return text === '' ? [] : [sentenceOf(text)]
 }
 
-/** Text as one sentence. */
 export function sentenceOf(text: string): string {
   const start = text.charAt(0).toUpperCase() + text.slice(1)
   return /[.!?]$/.test(start) ? start : `${start}.`

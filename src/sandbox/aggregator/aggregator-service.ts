@@ -6,10 +6,9 @@ import type { Faults } from '../faults.ts'
 import { startJsonServer } from '../http/json-server.ts'
 import type { During } from '../keep/gate.ts'
 import type { SandboxLog } from '../log.ts'
-import type { SandboxOptions } from '../options.ts'
+import type { AggregatorSettings, AllSettings } from '../options.ts'
 import { repeat } from '../repeat.ts'
 import { type Accounts, type AccountsState, createAccounts } from './account/accounts.ts'
-import { type AggregatorSettings, aggregatorSettings } from './aggregator-settings.ts'
 import { type BatcherState, createBatcher } from './batch/batcher.ts'
 import { type AggregatedCall, type Call, type CallStore, createCallStore } from './batch/calls.ts'
 import { createIntake, type Intake } from './batch/intake.ts'
@@ -62,19 +61,18 @@ const OPERATOR_WEI = 100n * 10n ** 18n
 
 /** Deploys or resumes the contracts and starts the service. Pushes a function that ends each part onto `undo`. */
 export async function startAggregator(
-  options: SandboxOptions,
+  { aggregator: settings, ports }: AllSettings,
   deps: AggregatorParts,
   undo: (() => Promise<void>)[],
 ) {
   const { chain, faults, during, log, former } = deps
   const { rpc } = chain
-  const settings = aggregatorSettings(options.aggregator)
-  const { deployment, ...setup } = await setUp(options, settings, deps)
+  const { deployment, ...setup } = await setUp(settings, deps)
   const { contracts, relayer } = deployment
   const { participants, foreignBatch } = setup
 
   const { gasTank, demoTarget } = contracts
-  const accounts = createAccounts({ rpc, gasTank }, settings.indexingDelayMs, former?.accounts)
+  const accounts = createAccounts({ rpc, gasTank }, settings.indexingDelay, former?.accounts)
   const store = createCallStore(former?.calls)
   const [stranger = relayer.address] = participants
   const batcher = createBatcher(
@@ -94,7 +92,7 @@ export async function startAggregator(
     if (call.work.kind === 'delegation' && call.progress.state === 'queued') sponsor.add(call)
   const settleNow = createSettlement(deployment, accounts)
   const settle = (): Promise<Hex | undefined> => during(settleNow)
-  const { everyMs, patienceMs } = settings.traffic
+  const { every: everyMs, patience: patienceMs } = settings.traffic
   const traffic = createTraffic({ participants, demoTarget, batcher, accounts, patienceMs })
   const work = async (): Promise<void> => {
     await sponsor.tick(Date.now())
@@ -102,7 +100,7 @@ export async function startAggregator(
   }
   undo.push(repeat(TICK_MS, () => during(work), log))
   if (everyMs > 0) undo.push(repeat(everyMs, () => during(traffic), log))
-  if (settings.settleEveryMs > 0) undo.push(repeat(settings.settleEveryMs, settle, log))
+  if (settings.settleEvery > 0) undo.push(repeat(settings.settleEvery, settle, log))
 
   const common = { rpc, contracts, accounts, store, batcher, faults }
   const take = createIntake({ ...common, settings, sponsor, relayer: relayer.address })
@@ -110,7 +108,7 @@ export async function startAggregator(
   const example = await exampleTransaction(settings.chainId)
   const server = await startJsonServer({
     name: 'aggregator',
-    port: options.ports?.aggregator ?? 0,
+    port: ports.aggregator,
     handle: createAggregatorService(settings, { ...common, intake, foreignBatch, example }),
     onCrash: internalFailure,
     pageMethods: 'GET, POST',
@@ -120,11 +118,10 @@ export async function startAggregator(
   return {
     url: server.url,
     contracts,
-    settings,
     /** Account for a daemon: funded, without code or deposit. */
     operator: accountOf(setup.operatorKey),
     outage: server.outage,
-    adminRoutes: aggregatorAdminRoutes({ rpc, deployment, accounts, store, settle }),
+    adminRoutes: aggregatorAdminRoutes({ rpc, deployment, store, settle }),
     state: (): AggregatorState => ({
       ...setup,
       deployment: recordAggregatorDeployment(deployment),
@@ -137,7 +134,6 @@ export async function startAggregator(
 
 /** Deploys the contracts and funds the accounts, or resumes both. */
 async function setUp(
-  options: SandboxOptions,
   settings: AggregatorSettings,
   { chain: { rpc }, former }: AggregatorParts,
 ): Promise<Setup & { readonly deployment: AggregatorDeployment }> {
@@ -147,7 +143,7 @@ async function setUp(
     return { deployment, operatorKey, participants, foreignBatch }
   }
   const deployment = await deployAggregatorContracts(rpc, settings)
-  const { privateKey: operatorKey } = await fundedAccount(rpc, OPERATOR_WEI, options.operatorKey)
+  const { privateKey: operatorKey } = await fundedAccount(rpc, OPERATOR_WEI)
   const participants = await createParticipants(deployment, {
     chainId: settings.chainId,
     count: settings.traffic.participants,

@@ -1,28 +1,30 @@
-import { randomBytes } from 'node:crypto'
 import {
   type Abi,
+  domainSeparator,
   encodeDeployData,
   encodeFunctionData,
   type Hex,
   maxUint128,
   numberToHex,
 } from 'viem'
-import { privateKeyToAddress } from 'viem/accounts'
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
+import { PERMIT_DOMAIN_NAME } from '../../domain/order/permit.ts'
 import { WETH_BASE } from '../../venues/swap/client/gasless-wire.ts'
 import faucetToken from '../artifacts/faucet-token.json' with { type: 'json' }
 import feedBoard from '../artifacts/feed-board.json' with { type: 'json' }
 import multicall3 from '../artifacts/multicall3.json' with { type: 'json' }
+import permit2 from '../artifacts/permit2.json' with { type: 'json' }
 import priceFeed from '../artifacts/price-feed.json' with { type: 'json' }
 import settlement from '../artifacts/settlement.json' with { type: 'json' }
 import weth9 from '../artifacts/weth9.json' with { type: 'json' }
 import { FEED_DECIMALS, FEED_PAIRS, type SandboxToken, TOKEN_SPECS } from '../tokens.ts'
 import { faucetTokenAbi, feedBoardAbi, weth9Abi } from './abi.ts'
-import { PERMIT2_ADDRESS, permit2Code } from './permit2-code.ts'
 import type { Rpc } from './rpc.ts'
 import { createSender, resumeSender, type Sender, sendOrThrow } from './sender.ts'
 
-/** The same address on every chain. */
+/** Both have the same address on every chain. */
 export const MULTICALL3_ADDRESS: Hex = '0xcA11bde05977b3631167028862bE2a173976CA11'
+const PERMIT2_ADDRESS: Hex = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
 
 export type Deployment = {
   readonly permit2: Hex
@@ -103,13 +105,8 @@ export async function richSenders(rpc: Rpc): Promise<readonly [Sender, Sender]> 
   return [createSender(rpc, first), createSender(rpc, second)]
 }
 
-/** An account with a balance of `wei`; a fresh one without a key. */
-export async function fundedAccount(
-  rpc: Rpc,
-  wei: bigint,
-  privateKey: Hex = `0x${randomBytes(32).toString('hex')}`,
-): Promise<Account> {
-  const account = accountOf(privateKey)
+export async function fundedAccount(rpc: Rpc, wei: bigint): Promise<Account> {
+  const account = accountOf(generatePrivateKey())
   await setBalance(rpc, account.address, wei)
   return account
 }
@@ -170,7 +167,6 @@ async function deployFeeds(
   return { feedBoard: board, feeds, sequencerFeed }
 }
 
-/** Deploys a compiled contract and returns its address. */
 export async function deploy(
   deployer: Sender,
   {
@@ -184,4 +180,21 @@ export async function deploy(
   const { contractAddress } = await sendOrThrow(deployer, `deploying ${contract}`, { data })
   if (contractAddress === null) throw new Error(`deploying ${contract} made no contract`)
   return contractAddress
+}
+
+export function permit2DomainSeparator(chainId: number): Hex {
+  const verifyingContract = PERMIT2_ADDRESS
+  return domainSeparator({ domain: { name: PERMIT_DOMAIN_NAME, chainId, verifyingContract } })
+}
+
+/**
+ * Runtime code of the real Permit2 with its two immutables (chain id and domain separator) set for the chain. The published
+ * code has the values of another chain.
+ */
+export function permit2Code(chainId: number): Hex {
+  const code = Buffer.from(permit2.deployedBytecode.slice(2), 'hex')
+  const { chainIdByte, domainSeparatorByte } = permit2.immutables
+  code.write(chainId.toString(16).padStart(64, '0'), chainIdByte, 'hex')
+  code.write(permit2DomainSeparator(chainId).slice(2), domainSeparatorByte, 'hex')
+  return `0x${code.toString('hex')}`
 }

@@ -11,18 +11,17 @@ type ResumedChain = ResumedState & { readonly senders: readonly Hex[] }
 
 /** A resumed node has the state of its last block only, and clients read some blocks back. */
 const BLOCKS_RESUMED = 3
-const BLOCK_MS = 1_000
 
 /** Starts a node that mines at an interval. Pushes functions that end it onto `undo`. */
 export async function startChain(
   options: Parameters<typeof startAnvil>[0] & {
     /** Time between blocks without a transaction; 0 mines none. */
-    readonly blockIntervalMs: number | undefined
+    readonly blockIntervalMs: number
     readonly resumed: ResumedChain | undefined
   },
   undo: (() => Promise<void>)[],
 ) {
-  const { resumed, log, blockIntervalMs: everyMs = BLOCK_MS } = options
+  const { resumed, log, blockIntervalMs: everyMs } = options
   const anvil = await startAnvil(options)
   undo.push(() => anvil.stop())
   const rpc = createRpc(anvil.rpcUrl)

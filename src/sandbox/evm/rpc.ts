@@ -3,15 +3,8 @@ import type { Hex } from 'viem'
 
 export type Rpc = ReturnType<typeof createRpc>
 
-/** The node answered with an error object. */
 export class RpcError extends Error {
   override readonly name = 'RpcError'
-  readonly code: number
-
-  constructor(method: string, error: { code: number; message: string }) {
-    super(`${method}: ${error.message}`)
-    this.code = error.code
-  }
 }
 
 type RpcAnswer = {
@@ -37,7 +30,7 @@ export function createRpc(url: string) {
     ask,
     async call<T>(method: string, params: readonly unknown[] = []): Promise<T> {
       const answer = await ask(method, params)
-      if (answer.error !== undefined) throw new RpcError(method, answer.error)
+      if (answer.error !== undefined) throw new RpcError(`${method}: ${answer.error.message}`)
       return answer.result as T
     },
     close: (): Promise<void> => pool.destroy(),

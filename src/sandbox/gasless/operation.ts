@@ -49,7 +49,6 @@ const PROBLEMS: Readonly<Record<BodyProblem, string>> = {
   malformed: 'the body is not well-formed JSON',
 }
 
-/** The service's error envelope, with the status for the code. */
 export function errorReply(code: WireErrorResponse['error']['code'], message: string): Reply {
   const body: WireErrorResponse = { error: { code, message } }
   return { status: STATUS[code], body }

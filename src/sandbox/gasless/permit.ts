@@ -1,6 +1,5 @@
-import { type Hex, hashTypedData, keccak256, stringToHex } from 'viem'
+import { type Hex, hashTypedData } from 'viem'
 import { PERMIT_DOMAIN_NAME, PERMIT_PRIMARY_TYPE, PERMIT_TYPES } from '../../domain/order/permit.ts'
-import { permit2DomainSeparator } from '../evm/permit2-code.ts'
 import { type Parity, recoverAddress } from '../evm/recover.ts'
 
 /** The fields of a Permit2 witness transfer. The deadline is in Unix seconds. */
@@ -56,42 +55,7 @@ export function typedDataOf(permit: OrderPermit, options: { listDomainType: bool
   }
 }
 
-const TOKEN_PERMISSIONS = 'TokenPermissions(address token,uint256 amount)'
-const ORDER_WITNESS = 'OrderWitness(address recipient,address tokenOut,uint256 minAmountOut)'
-const TRANSFER_HASH = typeHash(
-  `PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,OrderWitness witness)${ORDER_WITNESS}${TOKEN_PERMISSIONS}`,
-)
-const TOKEN_PERMISSIONS_HASH = typeHash(TOKEN_PERMISSIONS)
-const ORDER_WITNESS_HASH = typeHash(ORDER_WITNESS)
-
-/**
- * EIP-712 digest of an honest permit. It computes the type hashes once and takes a tenth of viem's time; every order needs
- * one. A test compares the two.
- */
-export function createPermitDigest(chainId: number): (permit: OrderPermit) => Hex {
-  const separator = permit2DomainSeparator(chainId).slice(2)
-  return (permit) => {
-    const permitted = hash(TOKEN_PERMISSIONS_HASH, word(permit.token), word(permit.amount))
-    const witness = hash(
-      ORDER_WITNESS_HASH,
-      word(permit.recipient),
-      word(permit.tokenOut),
-      word(permit.minAmountOut),
-    )
-    const message = hash(
-      TRANSFER_HASH,
-      permitted,
-      word(permit.spender),
-      word(permit.nonce),
-      word(BigInt(permit.deadline)),
-      witness,
-    )
-    return `0x${hash('1901', separator, message)}`
-  }
-}
-
-/** Digest of any typed data, for tampered quotes. */
-export function generalDigest(typedData: TypedData): Hex {
+export function digestOf(typedData: TypedData): Hex {
   return hashTypedData(typedData as unknown as Parameters<typeof hashTypedData>[0])
 }
 
@@ -117,16 +81,4 @@ function parityOf(bytes: Uint8Array): Parity | undefined {
   if (bytes.length !== FULL_BYTES) return undefined
   if (bytes[64] === 27) return 0
   return bytes[64] === 28 ? 1 : undefined
-}
-
-function typeHash(type: string): string {
-  return keccak256(stringToHex(type)).slice(2)
-}
-
-function word(value: Hex | bigint): string {
-  return (typeof value === 'bigint' ? value.toString(16) : value.slice(2)).padStart(64, '0')
-}
-
-function hash(...hexParts: readonly string[]): string {
-  return keccak256(Buffer.from(hexParts.join(''), 'hex')).slice(2)
 }

@@ -10,7 +10,7 @@ import {
 import type { Deployment } from '../evm/deploy.ts'
 import type { Tampering } from '../faults.ts'
 import type { Market, Pair } from '../market/market.ts'
-import type { GaslessSettings } from './gasless-settings.ts'
+import type { GaslessSettings } from '../options.ts'
 import { type OrderPermit, type TypedData, typedDataOf } from './permit.ts'
 import { bestRoute, type Preference, type Route } from './routing.ts'
 import { tamper } from './tampering.ts'
@@ -64,7 +64,7 @@ export function createQuote(
   if (typeof priced === 'string') return priced
   const amounts = tamperings.includes('badPrice') ? badlyPriced(priced, request.kind) : priced
   const { sellAmount, buyAmount, minBuyAmount } = amounts
-  const validTo = Math.floor(wanted.nowMs / 1000) + settings.lifetimeSeconds
+  const validTo = Math.floor(wanted.nowMs / 1000) + settings.quoteLifetime
   const honestPermit: OrderPermit = {
     chainId: GASLESS_CHAIN_ID,
     permit2: deployment.permit2,

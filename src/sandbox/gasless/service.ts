@@ -23,12 +23,12 @@ import type { Answer, Reply } from '../http/json-server.ts'
 import { answerMethod, originOf, withHeaders } from '../http/methods.ts'
 import { createRateLimiter } from '../http/rate-limit.ts'
 import type { Market, Pair } from '../market/market.ts'
+import type { GaslessSettings } from '../options.ts'
 import type { SandboxToken } from '../tokens.ts'
-import type { GaslessSettings } from './gasless-settings.ts'
 import { createExamples, openApiDocument } from './openapi.ts'
 import { badRequest, errorReply, given, matched, type Operation, posted } from './operation.ts'
 import { type Order, type OrderStore, wireOrderOf } from './order-store.ts'
-import { createPermitDigest, generalDigest, recoverSigner } from './permit.ts'
+import { digestOf, recoverSigner, typedDataOf } from './permit.ts'
 import { createQuote, type Quote } from './quotes.ts'
 import type { Preference } from './routing.ts'
 
@@ -37,7 +37,6 @@ type GaslessDeps = {
   readonly market: Market
   readonly store: OrderStore
   readonly faults: Faults
-  /** Passes an accepted order to the settlement worker. */
   readonly onAccepted: (order: Order) => void
 }
 
@@ -213,8 +212,8 @@ function createQuoter(settings: GaslessSettings, deps: GaslessDeps) {
   const pairOf = createPairFinder(deps)
   const preferences = new Map<string, Preference>([
     ['auto', 'auto'],
-    [settings.routingWords.preferOwn, 'preferOwn'],
-    [settings.routingWords.onlyOwn, 'onlyOwn'],
+    [settings.wire.preferOwn, 'preferOwn'],
+    [settings.wire.onlyOwn, 'onlyOwn'],
   ])
   return (
     request: WireQuoteRequest,
@@ -255,11 +254,9 @@ function createPairFinder(deps: GaslessDeps): (request: WireQuoteRequest) => Pai
  * its order.
  */
 function submitter(deps: GaslessDeps) {
-  const digestOf = createPermitDigest(GASLESS_CHAIN_ID)
   const isSigned = ({ tamperedTypedData, permit, owner }: Quote, signature: Hex): boolean => {
-    const digest =
-      tamperedTypedData === undefined ? digestOf(permit) : generalDigest(tamperedTypedData)
-    return recoverSigner(digest, signature) === owner
+    const typedData = tamperedTypedData ?? typedDataOf(permit, { listDomainType: false })
+    return recoverSigner(digestOf(typedData), signature) === owner
   }
   return (body: z.output<typeof createOrderRequestSchema>): Reply => {
     const { quoteId, clientOrderId } = body

@@ -4,7 +4,7 @@ import type { Receipt, Sender } from '../evm/sender.ts'
 import type { During } from '../keep/gate.ts'
 import type { SandboxLog } from '../log.ts'
 import type { Market } from '../market/market.ts'
-import type { GaslessSettings } from './gasless-settings.ts'
+import type { GaslessSettings } from '../options.ts'
 import type { Order } from './order-store.ts'
 import { executionOf } from './quotes.ts'
 import type { Route } from './routing.ts'
@@ -13,7 +13,6 @@ type Fill = { readonly order: Order; readonly execution: Route }
 
 const GAS_PER_ORDER = 400_000n
 
-/** Settles accepted orders on the chain, or lets them expire. */
 export function createSettlementWorker(
   settings: GaslessSettings,
   deps: { market: Market; operator: Sender; settlement: Hex; during: During; log: SandboxLog },

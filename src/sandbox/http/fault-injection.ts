@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { RequestFault } from '../faults.ts'
 import type { Answer, Reply } from './json-server.ts'
 
-/** A service's replies to injected faults. */
 export type FaultReplies = {
   rateLimited(retryAfterSeconds: number): Reply
   internal(): Reply

@@ -84,7 +84,6 @@ export async function startJsonServer(options: JsonServerOptions) {
       clearTimeout(back)
       back = setTimeout(comeBack, ms)
     },
-    /** Stops listening and closes open connections. */
     async stop(): Promise<void> {
       clearTimeout(back)
       await close()
@@ -119,7 +118,6 @@ function write(request: IncomingMessage, response: ServerResponse, reply: Reply)
   response.end(text)
 }
 
-/** Why a request body cannot be used. */
 export type BodyProblem = 'notJson' | 'tooLarge' | 'malformed'
 
 /** Reads a JSON body of at most `bytesMax`. Rejects if the client disconnects. */

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { makeDirectory } from '../../system/directory.ts'
 import { ifThere, replaceFile, writeNewFile } from '../../system/durable-file.ts'
-import type { BoundTerms } from '../aggregator/aggregator-settings.ts'
+import type { BoundTerms } from '../options.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import {
   decode,

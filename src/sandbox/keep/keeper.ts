@@ -1,11 +1,11 @@
 import { messageOf } from '../../domain/errors.ts'
 import type { AggregatorState } from '../aggregator/aggregator-service.ts'
-import type { BoundTerms } from '../aggregator/aggregator-settings.ts'
 import type { GenesisTerms } from '../evm/anvil.ts'
 import type { DeploymentRecord } from '../evm/deploy.ts'
 import { type Chain, dumpChain } from '../evm/evm-chain.ts'
 import type { OrderStoreState } from '../gasless/order-store.ts'
 import type { MarketState } from '../market/market.ts'
+import type { BoundTerms } from '../options.ts'
 import type { Gate } from './gate.ts'
 
 export type OfChains<Value> = { readonly base: Value; readonly aggregator: Value }
@@ -38,7 +38,6 @@ export type Resumed = { readonly state: SandboxState; readonly stateFiles: OfCha
 export type Snapshot = { readonly state: string; readonly dumps: OfChains<Buffer> }
 
 export type Keep = {
-  /** The sandbox to resume, if any. */
   readonly former: Resumed | undefined
   /** Replaces the last snapshot atomically. */
   write(snapshot: Snapshot): Promise<void>

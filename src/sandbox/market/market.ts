@@ -1,18 +1,11 @@
 import { createRandom, type SeededRandom } from '../../domain/random.ts'
+import type { SANDBOX_DEFAULTS } from '../settings/sandbox-schema.ts'
 import type { SandboxToken } from '../tokens.ts'
 
 export type Liquidity = 'own' | 'external'
 
-export type MarketSettings = Readonly<typeof MARKET_DEFAULTS> & { readonly seed: number }
-
-export const MARKET_DEFAULTS = {
-  /** Depth of each side of an own pool, whole US dollars. */
-  ownDepthUsd: 2_000_000,
-  /** Largest trade that an own pool quotes, in basis points of its current reserve. */
-  ownShareMaxBps: 2_500,
-  externalDepthUsd: 20_000_000,
-  /** Cost of external liquidity in addition to its price impact, in basis points. */
-  externalSpreadBps: 10,
+type MarketSettings = Omit<typeof SANDBOX_DEFAULTS.market, 'feedInterval'> & {
+  readonly seed: number
 }
 
 export type Pair = { readonly sell: SandboxToken; readonly buy: SandboxToken }
@@ -123,7 +116,6 @@ export function createMarket(
       const usdIn = (reserve.sell * usdOut) / (reserve.buy - usdOut) + 1n
       return fromUsd(pair.sell, usdIn) + 1n
     },
-    /** Moves the own pool's price after a fill. */
     applyOwnFill(pair: Pair, sellAmount: bigint, buyAmount: bigint): void {
       const { key, sign } = poolOf(pair)
       const moved = (toUsd(pair.sell, sellAmount) + toUsd(pair.buy, buyAmount)) / 2n

@@ -5,7 +5,6 @@ import type { Path } from '../../config/yaml/problem.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import { faultsSchema } from '../faults.ts'
 
-/** The schema of each kind of rule. */
 const RULES: ReadonlyMap<string, z.ZodObject> = new Map(
   faultsSchema.shape.rules
     .unwrap()

@@ -10,11 +10,9 @@ import { faultsOfIssues } from '../../config/yaml/issues.ts'
 import { byPosition, type Problem } from '../../config/yaml/problem.ts'
 import { parseConfigText } from '../../config/yaml/tree.ts'
 import { type ReadFile, readDiskFile, readText } from '../../config/yaml/yaml-files.ts'
-import { gaslessSettings } from '../gasless/gasless-settings.ts'
-import type { SandboxOptions } from '../options.ts'
+import { type SandboxOptions, settingsOf } from '../options.ts'
 import { readFaults } from './faults.ts'
 import type { TypedFlag } from './flags.ts'
-import { sandboxOptionsOf } from './options.ts'
 import { type SandboxSettings, sandboxSettingsSchema } from './sandbox-schema.ts'
 import { withFlags } from './typed.ts'
 
@@ -40,7 +38,7 @@ export function loadSandboxOptions({
   const found = faultsIn(document, readFile)
   const all = [...problems, ...faults.map((fault) => locate(document, fault)), ...found.problems]
   if (!parsed.success || all.length > 0) return { ok: false, problems: all.sort(byPosition) }
-  const options = sandboxOptionsOf(parsed.data)
+  const { faults: _, ...options } = parsed.data
   return {
     ok: true,
     options: found.faults === undefined ? options : { ...options, faults: found.faults },
@@ -102,7 +100,7 @@ function sharedPorts(ports: Readonly<Record<string, number | undefined>>): reado
 const AUTO = 'auto'
 
 function ambiguousRouting(settings: SandboxSettings): readonly Fault[] {
-  const { preferOwn, onlyOwn } = gaslessSettings(sandboxOptionsOf(settings)).routingWords
+  const { preferOwn, onlyOwn } = settingsOf(settings).gasless.wire
   const faultAt = (key: string, message: string): Fault => ({
     path: ['gasless', 'wire', key],
     message,

@@ -40,7 +40,7 @@ export async function requireFreePorts(ports: Ports = {}): Promise<void> {
 }
 
 /** Why no server can listen on the port; undefined if one can. */
-function whyNot(port: number): Promise<string | undefined> {
+function whyNot(port = 0): Promise<string | undefined> {
   if (port === 0) return Promise.resolve(undefined)
   return new Promise((resolve) => {
     const server = createServer()

@@ -14,6 +14,7 @@ import {
 } from '../../config/scalars.ts'
 import { methodPrefix, signatureHeader } from '../../config/settings/aggregator-schema.ts'
 import { routingWord } from '../../config/settings/settings-schema.ts'
+import type { Tree } from '../../config/yaml/document.ts'
 import { DURATION, durationMs } from '../../domain/text/duration.ts'
 import type { RateLimit } from '../http/rate-limit.ts'
 import { type Rows, TABLE } from './table.ts'
@@ -78,8 +79,7 @@ const usd = integer({ min: 1, max: 1_000_000_000_000 })
 const halfAtMost = integer({ min: 0, max: 5_000 })
 
 /**
- * A section of the settings file: a schema for each key, with the description from the table. Every key is optional; the
- * parts of the sandbox have the defaults.
+ * A section of the settings file: a schema for each key, with the description from the table. Every key is optional.
  */
 function settings<Table extends Rows, Shape extends Readonly<Record<keyof Table, z.ZodType>>>(
   table: Table,
@@ -160,3 +160,22 @@ export const sandboxSettingsSchema = settings(TABLE, {
 })
 
 export type SandboxSettings = z.output<typeof sandboxSettingsSchema>
+
+type Undefaulted = 'faults' | 'logoURI'
+type Complete<Section> = Pick<Section, Extract<keyof Section, Undefaulted>> & {
+  readonly [Key in Exclude<keyof Section, Undefaulted>]-?: NonNullable<Section[Key]> extends object
+    ? Complete<NonNullable<Section[Key]>>
+    : NonNullable<Section[Key]>
+}
+
+export const SANDBOX_DEFAULTS = sandboxSettingsSchema.parse(
+  defaultsIn(TABLE),
+) as Complete<SandboxSettings>
+
+function defaultsIn(table: Rows): Tree {
+  const defaults = Object.entries(table).map(([key, row]): [string, Tree] => [
+    key,
+    Array.isArray(row) ? row[1] : defaultsIn(row),
+  ])
+  return Object.fromEntries(defaults.filter(([, value]) => value !== ''))
+}

@@ -151,7 +151,7 @@ async function depositor(wei: bigint): Promise<Key> {
 
 describe.each(READINGS)('a GasTank as %s', (reading) => {
   // The service indexes a deposit some checks after the chain shows it.
-  const aggregator = { ...QUIET, indexingDelayMs: 1_500 }
+  const aggregator = { ...QUIET, indexingDelay: 1_500 }
   const started = sandboxForSuite({ reading, aggregator })
   beforeEach(() => {
     sandbox = started

@@ -3,7 +3,7 @@ import { sandboxForSuite } from '../../support/sandbox.ts'
 import { gaslessContract } from './gasless.ts'
 
 // In a separate file, because waiting for quotes to expire takes as long as all other tests.
-const sandbox = sandboxForSuite({ reading: 'described', quoteLifetimeSeconds: 13 })
+const sandbox = sandboxForSuite({ reading: 'described', gasless: { quoteLifetime: 13 } })
 
 gaslessContract('the live adapter over a service as described', () =>
   makeSandboxGaslessRig(sandbox()),

@@ -25,7 +25,7 @@ import { admin, sandboxForSuite } from '../../support/sandbox.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 // A window long enough for several submissions on a busy machine.
-const sandbox = sandboxForSuite({ aggregator: { ...QUIET, windowMs: 800 } })
+const sandbox = sandboxForSuite({ aggregator: { ...QUIET, window: 800 } })
 const FEE_BPS = 1_000n
 
 /** A request to the node itself. */
@@ -185,10 +185,10 @@ describe('charges', () => {
   })
 
   test('include blob gas when the service reports it', async () => {
-    const blobCostWei = ETHER / 100n + 7n
+    const blobCost = ETHER / 100n + 7n
     const blobs = await startSandbox({
-      feedIntervalMs: 0,
-      aggregator: { ...QUIET, blobCostWei },
+      market: { feedInterval: 0 },
+      aggregator: { ...QUIET, blobCost },
     })
     onTestFinished(() => blobs.stop())
     const account = await delegatedAccount(blobs, 'trustless')
@@ -196,15 +196,15 @@ describe('charges', () => {
     const raw = await trustlessTransaction(blobs, account)
     await submitAndLand(blobs, raw)
     const { costs, savings } = await result(blobs, 'agg_transactionStatus', [keccak256(raw)])
-    expect(costs.blob_cost).toBe(blobCostWei.toString())
+    expect(costs.blob_cost).toBe(blobCost.toString())
     const parts = [costs.execution_cost, costs.service_fee, costs.blob_cost].map(BigInt)
     expect(BigInt(costs.charged)).toBe(parts.reduce((sum, part) => sum + part, 0n))
     const directExecution = BigInt(savings.direct_gas) * BigInt(costs.effective_gas_price)
-    expect(BigInt(savings.direct_cost)).toBe(directExecution + blobCostWei)
+    expect(BigInt(savings.direct_cost)).toBe(directExecution + blobCost)
     const { outstanding } = await funds(blobs, account)
     expect(outstanding - before.outstanding).toBe(BigInt(costs.charged))
     // A deposit for the gas alone does not suffice.
-    const poor = await delegatedAccount(blobs, 'trustless', { deposit: blobCostWei / 2n })
+    const poor = await delegatedAccount(blobs, 'trustless', { deposit: blobCost / 2n })
     const refused = await submit(blobs, await trustlessTransaction(blobs, poor))
     expect(refused.body.error.message).toBe('Insufficient balance.')
   })
@@ -232,8 +232,8 @@ describe('charges', () => {
 describe('deposits', () => {
   test('show only after the indexing delay', async () => {
     const slow = await startSandbox({
-      feedIntervalMs: 0,
-      aggregator: { ...QUIET, indexingDelayMs: 6_000 },
+      market: { feedInterval: 0 },
+      aggregator: { ...QUIET, indexingDelay: 6_000 },
     })
     onTestFinished(() => slow.stop())
     const account = await newAccount(slow, { deposit: 0n })
@@ -255,12 +255,12 @@ describe('deposits', () => {
 describe('strangers', () => {
   test('use the service as well, so that a single call shares a batch and saves', async () => {
     const busy = await startSandbox({
-      feedIntervalMs: 0,
+      market: { feedInterval: 0 },
       aggregator: {
         ...QUIET,
-        windowMs: 100,
-        settleEveryMs: 200,
-        traffic: { participants: 3, everyMs: 20, patienceMs: 5_000 },
+        window: 100,
+        settleEvery: 200,
+        traffic: { participants: 3, every: 20, patience: 5_000 },
       },
     })
     onTestFinished(() => busy.stop())

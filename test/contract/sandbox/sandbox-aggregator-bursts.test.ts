@@ -18,7 +18,7 @@ import { DEMO } from '../../support/aggregator/aggregator-abi.ts'
 import { sandboxForSuite } from '../../support/sandbox.ts'
 
 // Long enough for eight calls to be accepted on a busy machine.
-const sandbox = sandboxForSuite({ aggregator: { ...QUIET, windowMs: 1_500 } })
+const sandbox = sandboxForSuite({ aggregator: { ...QUIET, window: 1_500 } })
 const EIGHT = Array.from({ length: 8 }, (_, index) => index)
 
 const submitAll = (raws: readonly Hex[]): Promise<Hex[]> =>

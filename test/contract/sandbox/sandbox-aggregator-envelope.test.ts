@@ -156,7 +156,7 @@ describe('the envelope', () => {
 
 test('method prefix and signature header are configurable', async () => {
   const renamed = await startSandbox({
-    feedIntervalMs: 0,
+    market: { feedInterval: 0 },
     aggregator: { ...QUIET, wire: { methodPrefix: 'our_', signatureHeader: 'X-Our-Header' } },
   })
   try {

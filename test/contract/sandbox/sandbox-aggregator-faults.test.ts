@@ -193,7 +193,7 @@ describe('faults of accepted transactions', () => {
 
 test('too many requests are refused with the wait', async () => {
   const strict = await startSandbox({
-    feedIntervalMs: 0,
+    market: { feedInterval: 0 },
     aggregator: { ...QUIET, rateLimit: { limit: 2, windowMs: 60_000 } },
   })
   try {

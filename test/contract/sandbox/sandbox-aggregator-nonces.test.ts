@@ -97,7 +97,11 @@ describe('a nonce far ahead of the account’s', () => {
   })
 
   test('is accepted when only its predecessor still waits for its block', async () => {
-    const slow = await startSandbox({ feedIntervalMs: 0, blockIntervalMs: 0, aggregator: QUIET })
+    const slow = await startSandbox({
+      market: { feedInterval: 0 },
+      blockInterval: 0,
+      aggregator: QUIET,
+    })
     const rpc = createRpc(slow.sepolia.rpcUrl)
     onTestFinished(async () => {
       await rpc.close()

@@ -47,7 +47,7 @@ test('an order that cannot be settled does not block others in the same transact
 })
 
 describe('orders of one owner due at once', () => {
-  const apart = sandboxForSuite({ settlement: { sameOwnerInTransaction: false } })
+  const apart = sandboxForSuite({ gasless: { sameOwnerInTransaction: false } })
 
   async function transactionsOfThree(running: ReturnType<typeof sandbox>): Promise<number> {
     const trader = await newTrader(running, funds)

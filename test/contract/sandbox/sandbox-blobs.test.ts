@@ -25,7 +25,7 @@ import { sandboxForSuite } from '../../support/sandbox.ts'
 
 // A distinct price, so that no value here can come from the charges of aggregated calls.
 // The window is long enough for two calls on a busy machine.
-const sandbox = sandboxForSuite({ aggregator: { ...QUIET, blobCostWei: 77n, windowMs: 700 } })
+const sandbox = sandboxForSuite({ aggregator: { ...QUIET, blobCost: 77n, window: 700 } })
 
 const BLOB_BYTES = 131_072
 /** Commitment to the zero blob and its proof: the point at infinity, which needs no trusted setup. */

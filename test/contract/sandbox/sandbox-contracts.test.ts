@@ -9,7 +9,7 @@ import {
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
 import { settlementAbi } from '../../../src/sandbox/evm/abi.ts'
-import { permit2DomainSeparator } from '../../../src/sandbox/evm/permit2-code.ts'
+import { permit2DomainSeparator } from '../../../src/sandbox/evm/deploy.ts'
 import { createRpc } from '../../../src/sandbox/evm/rpc.ts'
 import { createSender } from '../../../src/sandbox/evm/sender.ts'
 import { type OrderPermit, typedDataOf } from '../../../src/sandbox/gasless/permit.ts'

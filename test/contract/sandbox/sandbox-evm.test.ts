@@ -68,7 +68,7 @@ describe('the EVM node', () => {
 
 describe('chain time', () => {
   test('follows the wall clock while idle', async () => {
-    const sandbox = await startSandbox({ feedIntervalMs: 0 })
+    const sandbox = await startSandbox({ market: { feedInterval: 0 } })
     onTestFinished(() => sandbox.stop())
     const head = () => publicClientOf(sandbox).getBlock()
     const [first, startedSeconds] = [await head(), Date.now() / 1_000]
@@ -83,7 +83,7 @@ describe('chain time', () => {
   test('neither leads nor lags the wall clock under a load of orders', async () => {
     const generous = { limit: 1_000_000, windowMs: 10_000 }
     const sandbox = await startSandbox({
-      rateLimits: { quote: generous, orders: generous, order: generous },
+      gasless: { rateLimits: { quote: generous, orders: generous, order: generous } },
     })
     onTestFinished(() => sandbox.stop())
     const trader = await newTrader(sandbox, { USDC: '100000000000' })
@@ -115,7 +115,7 @@ describe('chain time', () => {
 
 describe('the sandbox', () => {
   test('leaves no node running when a later part fails to start', async () => {
-    const first = await startSandbox({ feedIntervalMs: 0 })
+    const first = await startSandbox({ market: { feedInterval: 0 } })
     onTestFinished(() => first.stop())
     const taken = Number(new URL(first.adminUrl).port)
     const started: number[] = []
@@ -133,7 +133,7 @@ describe('the sandbox', () => {
   })
 
   test('stops both nodes, and a second stop is harmless', async () => {
-    const sandbox = await startSandbox({ feedIntervalMs: 10 })
+    const sandbox = await startSandbox({ market: { feedInterval: 10 } })
     await sleep(50)
     await Promise.all([sandbox.stop(), sandbox.stop()])
     expect(isRunning(sandbox.evmPid)).toBe(false)

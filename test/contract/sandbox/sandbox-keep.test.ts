@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hex } from 'viem'
 import { expect, onTestFinished, test } from 'vitest'
-import { boundTerms } from '../../../src/sandbox/aggregator/aggregator-settings.ts'
 import { createRpc } from '../../../src/sandbox/evm/rpc.ts'
 import { openKept } from '../../../src/sandbox/keep/directory.ts'
-import type { SandboxOptions } from '../../../src/sandbox/options.ts'
+import { boundTerms, type SandboxOptions } from '../../../src/sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import {
   delegatedAccount,
@@ -28,7 +27,7 @@ import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 /** Starts a sandbox that is persisted in a directory, and continues from its files. */
 async function keptIn(dir: string, options: SandboxOptions = {}): Promise<Sandbox> {
-  const settings = { feedIntervalMs: 0, aggregator: QUIET, ...options }
+  const settings = { market: { feedInterval: 0 }, aggregator: QUIET, ...options }
   const report = (line: string): never => {
     throw new Error(line)
   }
@@ -153,7 +152,7 @@ test('the GasTank survives a restart with its deposits and charges, and a repeat
 
 test('a waiting call executes once after the next start', async () => {
   const dir = temporaryDirectory()
-  const first = await keptIn(dir, { aggregator: { ...QUIET, windowMs: 60_000 } })
+  const first = await keptIn(dir, { aggregator: { ...QUIET, window: 60_000 } })
   const account = await delegatedAccount(first, 'trusted')
   const to = first.sepolia.contracts.demoTarget
   const raw = await rawTransaction(first, account, { to, data: recordData('33') })

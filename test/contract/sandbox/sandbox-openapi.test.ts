@@ -19,8 +19,10 @@ import {
 const ONE = { limit: 1, windowMs: 60_000 }
 const sandbox = sandboxForSuite()
 const small = sandboxForSuite({
-  rateLimits: { tokens: ONE, quote: ONE, orders: ONE, order: ONE },
-  rateLimitReset: 'duration',
+  gasless: {
+    rateLimits: { tokens: ONE, quote: ONE, orders: ONE, order: ONE },
+    rateLimitReset: 'duration',
+  },
 })
 const EXAMPLE = privateKeyToAccount(`0x${'11'.repeat(32)}`)
 

@@ -19,12 +19,14 @@ const usdcAndWeth = { USDC: '1000000000', WETH: '1000000000000000000' }
 
 describe('the REST API with short lifetimes and small limits', () => {
   const small = sandboxForSuite({
-    quoteLifetimeSeconds: 10,
-    listDomainType: false,
-    logoURI: 'https://tokens.example/{symbol}.png',
-    routingWords: { preferOwn: 'preferHouse', onlyOwn: 'onlyHouse' },
-    rateLimits: { tokens: { limit: 2, windowMs: 60_000 } },
-    rateLimitReset: 'duration',
+    gasless: {
+      quoteLifetime: 10,
+      listDomainType: false,
+      logoURI: 'https://tokens.example/{symbol}.png',
+      wire: { preferOwn: 'preferHouse', onlyOwn: 'onlyHouse' },
+      rateLimits: { tokens: { limit: 2, windowMs: 60_000 } },
+      rateLimitReset: 'duration',
+    },
   })
 
   test('the third request in a window gets 429 with retry-after and the route', async () => {

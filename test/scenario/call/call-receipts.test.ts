@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { fingerprint } from '../../../src/domain/random.ts'
 import {
   callSimulation,
   executed,
@@ -7,6 +6,7 @@ import {
   untilFirstSlot,
 } from '../../support/aggregator/call-simulation.ts'
 import { HOUR, MINUTE } from '../../support/builders.ts'
+import { fingerprint } from '../../support/random-hex.ts'
 import { runUntil, untilEvent } from '../../support/simulations/run-until.ts'
 import { eventTypes, expectSound, outcomes } from '../../support/sound.ts'
 

@@ -1,6 +1,6 @@
 import type { GasLimits } from '../../../src/domain/money/gas.ts'
 import type { Hex } from '../../../src/domain/money/units.ts'
-import { fingerprint, type SeededRandom } from '../../../src/domain/random.ts'
+import type { SeededRandom } from '../../../src/domain/random.ts'
 import type { FinalityRule } from '../../../src/domain/settings.ts'
 import type {
   AccountView,
@@ -9,6 +9,7 @@ import type {
   CallTrace,
   ChainReply,
 } from '../../../src/ports.ts'
+import { fingerprint } from '../../support/random-hex.ts'
 import { BLOCK_SECONDS } from '../chain/ledger.ts'
 import { type CodeFaults, nonceVote, simulatedNodes } from '../chain/nodes.ts'
 import { withOneLie } from '../lies.ts'

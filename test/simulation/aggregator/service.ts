@@ -1,11 +1,12 @@
 import type { Address, Hex } from '../../../src/domain/money/units.ts'
-import { fingerprint, type SeededRandom } from '../../../src/domain/random.ts'
+import type { SeededRandom } from '../../../src/domain/random.ts'
 import type {
   Aggregator,
   AggregatorFault,
   AggregatorReply,
   TransactionDraft,
 } from '../../../src/ports.ts'
+import { fingerprint } from '../../support/random-hex.ts'
 import type { SimulatedProcess } from '../process.ts'
 import { decodeTransaction } from '../signer.ts'
 import type { VirtualClock } from '../virtual-clock.ts'

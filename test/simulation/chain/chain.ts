@@ -1,7 +1,7 @@
 import type { FeedReading, PriceFeed } from '../../../src/domain/money/price.ts'
 import type { Pair } from '../../../src/domain/money/token.ts'
 import type { Address, Hex } from '../../../src/domain/money/units.ts'
-import { fingerprint, type SeededRandom } from '../../../src/domain/random.ts'
+import type { SeededRandom } from '../../../src/domain/random.ts'
 import type { FinalityRule } from '../../../src/domain/settings.ts'
 import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
 import type {
@@ -14,6 +14,7 @@ import type {
   TransactionTrace,
   ViewQuery,
 } from '../../../src/ports.ts'
+import { fingerprint } from '../../support/random-hex.ts'
 import { withOneLie } from '../lies.ts'
 import type { SimulatedProcess } from '../process.ts'
 import { BLOCK_SECONDS, type Ledger, type MinedTransaction } from './ledger.ts'

@@ -1,6 +1,6 @@
 import type { Address } from '../../../src/domain/money/units.ts'
 import { type ContractCode, NO_CODE } from '../../../src/domain/order/contract.ts'
-import { fingerprint } from '../../../src/domain/random.ts'
+import { fingerprint } from '../../support/random-hex.ts'
 
 type Change = { readonly block: number; readonly code: ContractCode }
 

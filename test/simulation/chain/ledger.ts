@@ -1,8 +1,8 @@
 import type { FeedReading } from '../../../src/domain/money/price.ts'
 import type { Address, Hex } from '../../../src/domain/money/units.ts'
 import type { Permit } from '../../../src/domain/order/permit.ts'
-import { fingerprint } from '../../../src/domain/random.ts'
 import type { TransactionTrace, Transfer } from '../../../src/ports.ts'
+import { fingerprint } from '../../support/random-hex.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 import { Codes } from './codes.ts'
 

@@ -4,7 +4,6 @@ import {
   type ContractCode,
   codeAnswers,
 } from '../../../src/domain/order/contract.ts'
-import { fingerprint } from '../../../src/domain/random.ts'
 import type { FinalityRule } from '../../../src/domain/settings.ts'
 import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
 import type {
@@ -14,6 +13,7 @@ import type {
   NonceOutcome,
   Receipt,
 } from '../../../src/ports.ts'
+import { fingerprint } from '../../support/random-hex.ts'
 import type { Codes } from './codes.ts'
 import type { Ledger } from './ledger.ts'
 

@@ -2,7 +2,8 @@ import type { Address, Hex, Ratio } from '../../../src/domain/money/units.ts'
 import type { Permit } from '../../../src/domain/order/permit.ts'
 import type { Quote, QuoteRequest, Reply, ServiceOrder } from '../../../src/domain/order/quote.ts'
 import { lessBps } from '../../../src/domain/policy.ts'
-import { fingerprint, type SeededRandom } from '../../../src/domain/random.ts'
+import type { SeededRandom } from '../../../src/domain/random.ts'
+import { fingerprint, randomHex } from '../../support/random-hex.ts'
 import type { Ledger, SettlementItem } from '../chain/ledger.ts'
 import { simulatedSignature } from '../signer.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
@@ -67,7 +68,7 @@ export class SimulatedService {
       request,
       id,
       price,
-      nonce: BigInt(random.hex(31)),
+      nonce: BigInt(randomHex(random, 31)),
       chainId,
       permit2,
       spender,

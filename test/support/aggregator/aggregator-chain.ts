@@ -8,7 +8,7 @@ import {
 import { type Anvil, startAnvil } from '../../../src/sandbox/evm/anvil.ts'
 import { createRpc, type Rpc } from '../../../src/sandbox/evm/rpc.ts'
 import type { Receipt } from '../../../src/sandbox/evm/sender.ts'
-import type { SandboxReading } from '../../../src/sandbox/options.ts'
+import type { AllSettings } from '../../../src/sandbox/options.ts'
 import { contractsOfReading, ETHER, SEPOLIA } from './aggregator.ts'
 import { DEMO, GAS_TANK, GAS_TANK_BALANCES, MULTICALL, PROPOSER } from './aggregator-abi.ts'
 
@@ -33,7 +33,7 @@ export type AggregatorChain = {
 
 /** A chain for the whole suite, with the contracts of one reading, stopped after it. */
 export function aggregatorChainForSuite(
-  reading: SandboxReading = 'described',
+  reading: AllSettings['reading'] = 'described',
 ): () => AggregatorChain {
   let anvil: Anvil | undefined
   let chain: AggregatorChain | undefined

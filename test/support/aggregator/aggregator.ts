@@ -10,13 +10,9 @@ import {
   zeroAddress,
 } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import {
-  type AggregatorOptions,
-  aggregatorSettings,
-} from '../../../src/sandbox/aggregator/aggregator-settings.ts'
 import type { DeploymentTerms } from '../../../src/sandbox/aggregator/chain/deploy.ts'
 import type { CallRecord } from '../../../src/sandbox/aggregator/rpc/admin-routes.ts'
-import { type SandboxReading, withReading } from '../../../src/sandbox/options.ts'
+import { type AllSettings, type SandboxOptions, settingsOf } from '../../../src/sandbox/options.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { admin } from '../sandbox.ts'
 import { waitFor } from '../wait-for.ts'
@@ -26,20 +22,20 @@ export const SEPOLIA = 11_155_111
 export const ETHER = 10n ** 18n
 
 /** No strangers, no automatic settlement, no delays: tests enable what they need. */
-export const QUIET: AggregatorOptions = {
-  windowMs: 50,
-  indexingDelayMs: 0,
-  settleEveryMs: 0,
-  traffic: { everyMs: 0 },
+export const QUIET: SandboxOptions['aggregator'] = {
+  window: 50,
+  indexingDelay: 0,
+  settleEvery: 0,
+  traffic: { every: 0 },
   rateLimit: { limit: 1_000_000, windowMs: 10_000 },
 }
 
 /** Both readings of the interface descriptions, for suites that hold for either. */
-export const READINGS: readonly SandboxReading[] = ['deployed', 'described']
+export const READINGS: readonly AllSettings['reading'][] = ['deployed', 'described']
 
 /** The contracts of a reading. */
-export function contractsOfReading(reading: SandboxReading): DeploymentTerms {
-  return aggregatorSettings(withReading({ reading }).aggregator)
+export function contractsOfReading(reading: AllSettings['reading']): DeploymentTerms {
+  return settingsOf({ reading }).aggregator
 }
 
 /** An HTTP answer of the JSON-RPC endpoint. */

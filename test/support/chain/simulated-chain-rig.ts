@@ -1,7 +1,7 @@
 import type { PriceFeed } from '../../../src/domain/money/price.ts'
 import type { Token } from '../../../src/domain/money/token.ts'
 import type { Address } from '../../../src/domain/money/units.ts'
-import { createRandom, fingerprint } from '../../../src/domain/random.ts'
+import { createRandom } from '../../../src/domain/random.ts'
 import type { ChainRig } from '../../contract/chain/chain.ts'
 import { createSimulatedChain } from '../../simulation/chain/chain.ts'
 import { BLOCK_SECONDS, POOL } from '../../simulation/chain/ledger.ts'
@@ -17,6 +17,7 @@ import {
   WETH_USDC,
 } from '../../simulation/stage.ts'
 import { AT_ONCE } from '../finality.ts'
+import { fingerprint } from '../random-hex.ts'
 import { inVirtualTime } from '../simulated-time.ts'
 
 const SEQUENCER_FEED: Address = '0x00000000000000000000000000000000000f0003'

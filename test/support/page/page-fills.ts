@@ -6,6 +6,7 @@ import type {
   OrderRow,
   StrategyRow,
 } from '../../../src/ui/page/model.ts'
+import { randomHex } from '../random-hex.ts'
 
 /** Seeded fills, orders and holdings over time, in the shapes that a daemon serves. */
 
@@ -17,7 +18,7 @@ export function fillRow(
 ): FillRow {
   const slotSeconds = Math.floor(atMs / 1_000) - random.between(1, 9)
   const isCall = strategy.kind === 'call'
-  const txHash = paper ? null : random.hex(32)
+  const txHash = paper ? null : randomHex(random, 32)
   const sold = (random.between(900, 2_600) / 100).toFixed(2)
   return {
     intentId: `${strategy.name}:${slotSeconds}:${random.between(0, 999)}`,

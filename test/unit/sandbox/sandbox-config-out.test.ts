@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { loadSettings } from '../../../src/config/settings/load-settings.ts'
-import { AGGREGATOR_DEFAULTS } from '../../../src/sandbox/aggregator/aggregator-settings.ts'
 import { sandboxConfig } from '../../../src/sandbox/config-out.ts'
+import { SANDBOX_DEFAULTS } from '../../../src/sandbox/settings/sandbox-schema.ts'
 import { plain } from '../config/config-fixture.ts'
 
 const address = (digit: string) => `0x${digit.repeat(40)}` as const
@@ -11,16 +11,17 @@ type Source = Parameters<typeof sandboxConfig>[0]
 
 /** Settings that the daemon reads from the config of a sandbox with the given options. */
 function settingsWith(options: {
-  readonly routingWords?: Source['routingWords']
-  readonly quoteLifetimeSeconds?: number
-  readonly aggregator?: Partial<Source['aggregator']['settings']>
+  readonly gasless?: Partial<Source['settings']['gasless']>
+  readonly aggregator?: Partial<Source['settings']['aggregator']>
 }) {
   const config = sandboxConfig(
     {
       rpcUrl: 'http://127.0.0.1:1',
       gaslessUrl: 'http://127.0.0.1:2',
-      routingWords: options.routingWords ?? { preferOwn: 'preferOwn', onlyOwn: 'onlyOwn' },
-      quoteLifetimeSeconds: options.quoteLifetimeSeconds,
+      settings: {
+        gasless: { ...SANDBOX_DEFAULTS.gasless, ...options.gasless },
+        aggregator: { ...SANDBOX_DEFAULTS.aggregator, ...options.aggregator },
+      },
       deployment: {
         permit2: address('1'),
         settlement: address('2'),
@@ -47,7 +48,6 @@ function settingsWith(options: {
           trustlessProposer: address('8'),
           demoTarget: address('9'),
         },
-        settings: { ...AGGREGATOR_DEFAULTS, ...options.aggregator },
       },
     },
     { stateDir: '/s', strategiesDir: '/t', keyFile: '/k/trader.key' },
@@ -61,9 +61,9 @@ function settingsWith(options: {
 
 test("the config names the services' wire keywords", () => {
   const wire = { methodPrefix: 'relay_', signatureHeader: 'X-Sig' }
-  const routingWords = { preferOwn: 'preferHouse', onlyOwn: 'onlyHouse' }
-  const { gasless, aggregator } = settingsWith({ routingWords, aggregator: { wire } })
-  expect(gasless.wire).toEqual(routingWords)
+  const own = { preferOwn: 'preferHouse', onlyOwn: 'onlyHouse' }
+  const { gasless, aggregator } = settingsWith({ gasless: { wire: own }, aggregator: { wire } })
+  expect(gasless.wire).toEqual(own)
   expect(aggregator?.wire).toMatchObject(wire)
 })
 
@@ -80,6 +80,8 @@ test('the second chain has the id of the settings and the name of that network',
 
 test('the maximum quote lifetime follows the sandbox, and is at least ten minutes', () => {
   expect(settingsWith({}).gasless.maxQuoteLifetimeMs).toBe(600_000)
-  expect(settingsWith({ quoteLifetimeSeconds: 30 }).gasless.maxQuoteLifetimeMs).toBe(600_000)
-  expect(settingsWith({ quoteLifetimeSeconds: 3_600 }).gasless.maxQuoteLifetimeMs).toBe(3_600_000)
+  expect(settingsWith({ gasless: { quoteLifetime: 30 } }).gasless.maxQuoteLifetimeMs).toBe(600_000)
+  expect(settingsWith({ gasless: { quoteLifetime: 3_600 } }).gasless.maxQuoteLifetimeMs).toBe(
+    3_600_000,
+  )
 })

@@ -24,7 +24,7 @@ import {
   settlementAbi,
   weth9Abi,
 } from '../../../src/sandbox/evm/abi.ts'
-import { permit2Code, permit2DomainSeparator } from '../../../src/sandbox/evm/permit2-code.ts'
+import { permit2Code, permit2DomainSeparator } from '../../../src/sandbox/evm/deploy.ts'
 
 const artifact = (name: string) =>
   JSON.parse(readFileSync(`src/sandbox/artifacts/${name}.json`, 'utf8'))

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from '
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { boundTerms } from '../../../src/sandbox/aggregator/aggregator-settings.ts'
 import { openKept } from '../../../src/sandbox/keep/directory.ts'
 import { createGate } from '../../../src/sandbox/keep/gate.ts'
 import type { Keep } from '../../../src/sandbox/keep/keeper.ts'
 import { decode, encode } from '../../../src/sandbox/keep/keeper.ts'
+import { boundTerms } from '../../../src/sandbox/options.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 const TERMS = boundTerms({})
@@ -93,7 +93,7 @@ test('a sandbox with other bound settings is rejected naming both values, and ot
   await expect(opened(dir, { terms: described })).rejects.toThrow(
     /kept\.json is a sandbox made with aggregator\.gasTank balances, and now balanceOf; .*leave that setting as it was/,
   )
-  const other = boundTerms({ seed: 9, feeBps: 30, aggregator: { windowMs: 5 } })
+  const other = boundTerms({ seed: 9, gasless: { feeBps: 30 }, aggregator: { window: 5 } })
   expect(markOf(await opened(dir, { terms: other }))[0]).toBe('whole')
 })
 

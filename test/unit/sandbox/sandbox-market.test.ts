@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../../../src/domain/random.ts'
 import { bestRoute, type Preference, type Route } from '../../../src/sandbox/gasless/routing.ts'
-import { createMarket, MARKET_DEFAULTS, type Market } from '../../../src/sandbox/market/market.ts'
+import { createMarket, type Market } from '../../../src/sandbox/market/market.ts'
+import { SANDBOX_DEFAULTS } from '../../../src/sandbox/settings/sandbox-schema.ts'
 import { type SandboxToken, TOKEN_SPECS } from '../../../src/sandbox/tokens.ts'
 
 const tokens: readonly SandboxToken[] = TOKEN_SPECS.map((spec) => ({ ...spec, address: '0x00' }))
-const market = (seed: number): Market => createMarket(tokens, { ...MARKET_DEFAULTS, seed })
+const market = (seed: number): Market => createMarket(tokens, { ...SANDBOX_DEFAULTS.market, seed })
 const pairOf = (sell: string, buy: string) => {
   const find = (symbol: string): SandboxToken => {
     const token = tokens.find((candidate) => candidate.symbol === symbol)

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { shellWord } from '../../../domain/text/shell-word.ts'
-import { boundTerms } from '../../../sandbox/aggregator/aggregator-settings.ts'
 import {
   requirePlaces,
   sandboxConfigFiles,
@@ -9,7 +8,7 @@ import {
 } from '../../../sandbox/config-files.ts'
 import { openKept } from '../../../sandbox/keep/directory.ts'
 import type { Keep } from '../../../sandbox/keep/keeper.ts'
-import type { SandboxOptions } from '../../../sandbox/options.ts'
+import { boundTerms, type SandboxOptions } from '../../../sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts'
 import type { TypedFlag } from '../../../sandbox/settings/flags.ts'
 import { loadSandboxOptions } from '../../../sandbox/settings/load-sandbox-settings.ts'

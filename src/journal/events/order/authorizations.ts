@@ -23,10 +23,8 @@ import { defineEvent } from '../event.ts'
 
 /** Authorizations of an order, from their record until they can no longer be used. */
 
-/** Context of an order's event: its intent. */
 export type OrderContext = { readonly intent: Intent }
 
-/** One attempt of an order. */
 export type OfAttempt = { readonly intentId: IntentId; readonly attempt: number }
 
 /** Throws InvariantError if the intent is not open. */

@@ -242,7 +242,6 @@ export const fillReopened = defineEvent<FillReopened, FillReopenedContext>({
   posting: ({ intentId }) => ({ tag: 'undone', intentId }),
 })
 
-/** Whether an event reports an executed order. */
 export function isFill(event: {
   readonly type: string
 }): event is FillProven | CallProven | PaperFilled {

@@ -121,7 +121,6 @@ export type SlotEnd = Pick<
   readonly count: number | undefined
 }
 
-/** Whether an event ends slots. */
 export function isSlotEnd(event: { readonly type: string }): event is SlotClosed | SlotsMissed {
   return slotClosed.is(event) || slotsMissed.is(event)
 }

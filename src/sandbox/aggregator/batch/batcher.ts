@@ -3,9 +3,9 @@ import { ERROR_MESSAGES } from '../../../venues/call/client/aggregator-wire.ts'
 import { type Rpc, RpcError } from '../../evm/rpc.ts'
 import type { Receipt, Sender } from '../../evm/sender.ts'
 import type { SandboxLog } from '../../log.ts'
+import type { AggregatorSettings } from '../../options.ts'
 import { batchCost, splitCosts } from '../account/account-costs.ts'
 import type { Accounts } from '../account/accounts.ts'
-import type { AggregatorSettings } from '../aggregator-settings.ts'
 import { currentFees, executeData, gasOf, nodeReceipt } from '../chain/aggregator-chain.ts'
 import type { AggregatorContracts } from '../chain/deploy.ts'
 import { type AggregatedCall, blobsOf, type Call, faultOf, type NodeReceipt } from './calls.ts'
@@ -39,7 +39,7 @@ const BATCHES_MAX = 100_000
 
 /** Executes calls of several accounts in one on-chain transaction. */
 export function createBatcher(
-  settings: Pick<AggregatorSettings, 'windowMs' | 'callsPerBatch' | 'feeBps' | 'blobCostWei'>,
+  settings: Pick<AggregatorSettings, 'window' | 'callsPerBatch' | 'feeBps' | 'blobCost'>,
   deps: {
     readonly rpc: Rpc
     readonly contracts: AggregatorContracts
@@ -64,7 +64,7 @@ export function createBatcher(
   }
   /** Wei of a call's blobs at a price of blob gas. */
   const blobCostOf = ({ work }: AggregatedCall, price: bigint): bigint =>
-    (work.blobGas ?? 0n) * price + settings.blobCostWei
+    (work.blobGas ?? 0n) * price + settings.blobCost
   const send = async (calls: readonly BatchItem[], fees: Fees): Promise<Receipt> => {
     const [to, data] = [contracts.multicall, executeData(calls)]
     const terms = { gas: batchGas(calls), fees, blobs: blobsOf(calls) }
@@ -167,7 +167,7 @@ export function createBatcher(
       const [double] = doubles.splice(0, 1)
       if (double !== undefined) await includeAgain(double)
       const runs = runsOf(queue, nowMs)
-      if (!runs.some(([head]) => isDue(head, nowMs, settings.windowMs))) return
+      if (!runs.some(([head]) => isDue(head, nowMs, settings.window))) return
       const fees = await currentFees(rpc)
       const examined = chosenOf(runs, settings.callsPerBatch).map((run) => examineRun(run, fees))
       const ready = (await Promise.all(examined)).flat()

@@ -1,5 +1,5 @@
 import { zeroAddress } from 'viem'
-import type { AggregatorSettings } from '../aggregator-settings.ts'
+import type { AggregatorSettings } from '../../options.ts'
 import type { AccountCode } from '../chain/aggregator-chain.ts'
 import type { AggregatorContracts } from '../chain/deploy.ts'
 import { trustedWork, type Work } from './calls.ts'

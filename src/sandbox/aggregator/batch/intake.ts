@@ -2,8 +2,8 @@ import type { Hex } from 'viem'
 import { type Rpc, RpcError } from '../../evm/rpc.ts'
 import { nextNonce } from '../../evm/sender.ts'
 import type { Faults } from '../../faults.ts'
+import type { AggregatorSettings } from '../../options.ts'
 import type { Accounts } from '../account/accounts.ts'
-import type { AggregatorSettings } from '../aggregator-settings.ts'
 import { currentFees, gasOf, readAccount } from '../chain/aggregator-chain.ts'
 import type { AggregatorContracts } from '../chain/deploy.ts'
 import { fail, failKnown, type Outcome, succeed } from '../rpc/json-rpc.ts'
@@ -29,10 +29,7 @@ export type Intake = (raw: Hex, earliestBlock: bigint) => Promise<Outcome>
 
 type IntakeDeps = {
   readonly rpc: Rpc
-  readonly settings: Pick<
-    AggregatorSettings,
-    'chainId' | 'gasLimit' | 'blobCostWei' | 'passthrough'
-  >
+  readonly settings: Pick<AggregatorSettings, 'chainId' | 'gasLimit' | 'blobCost' | 'passthrough'>
   readonly contracts: AggregatorContracts
   readonly relayer: Hex
   readonly accounts: Accounts
@@ -133,7 +130,7 @@ async function enqueue(
     gasOf(rpc, { from: account, ...work.direct, ...blobHashes([transaction]) }),
     currentFees(rpc),
   ])
-  const blobCostMax = (work.blobGas ?? 0n) * fees.maxFeePerBlobGas + deps.settings.blobCostWei
+  const blobCostMax = (work.blobGas ?? 0n) * fees.maxFeePerBlobGas + deps.settings.blobCost
   const reserved = (direct ?? work.gasLimit) * fees.maxFeePerGas + blobCostMax
   if (!accounts.reserve(account, reserved)) return failKnown('insufficientBalance')
   // A call behind others of its account is not simulated, because it may pass once they have run.

@@ -9,7 +9,7 @@ import trustlessProposer from '../../artifacts/trustless-proposer.json' with { t
 import { deploy, MULTICALL3_ADDRESS, richSenders } from '../../evm/deploy.ts'
 import type { Rpc } from '../../evm/rpc.ts'
 import { resumeSender, sendOrThrow } from '../../evm/sender.ts'
-import type { AggregatorSettings } from '../aggregator-settings.ts'
+import type { AggregatorSettings } from '../../options.ts'
 import { gasTankBalanceOfAbi, gasTankBalancesAbi } from './abi.ts'
 
 export type AggregatorDeployment = Awaited<ReturnType<typeof deployAggregatorContracts>>
@@ -57,7 +57,6 @@ export async function deployAggregatorContracts(
       domain === 'proposer',
       gasLimit === 'whole',
     ]),
-    /** A target for demo calls. */
     demoTarget: await deploy(deployer, demoTarget),
   }
   return { contracts, gasTank, deployer, relayer }

@@ -4,7 +4,7 @@ import { addressText, tokenAmountText } from '../../../venues/swap/client/gasles
 import type { AdminRoutes } from '../../admin.ts'
 import { addBalance } from '../../evm/deploy.ts'
 import type { Rpc } from '../../evm/rpc.ts'
-import { type Accounts, lower } from '../account/accounts.ts'
+import { lower } from '../account/accounts.ts'
 import type { Call, CallStore, NodeReceipt } from '../batch/calls.ts'
 import { type AggregatorDeployment, depositFor } from '../chain/deploy.ts'
 
@@ -12,11 +12,9 @@ import { receiptOf, statusText } from './status.ts'
 
 const grantSchema = z.strictObject({ address: addressText, amount: tokenAmountText })
 
-/** Controls of the aggregation service on the admin port. */
 export function aggregatorAdminRoutes(deps: {
   readonly rpc: Rpc
   readonly deployment: AggregatorDeployment
-  readonly accounts: Accounts
   readonly store: CallStore
   readonly settle: () => Promise<Hex | undefined>
 }): AdminRoutes {

@@ -17,8 +17,8 @@ import {
 } from '../../../venues/call/client/aggregator-wire.ts'
 import { recoverAddress } from '../../evm/recover.ts'
 import type { Rpc } from '../../evm/rpc.ts'
+import type { AggregatorSettings } from '../../options.ts'
 import { type Accounts, lower } from '../account/accounts.ts'
-import type { AggregatorSettings } from '../aggregator-settings.ts'
 import type { Batcher } from '../batch/batcher.ts'
 import { type Call, type CallStore, faultOf, newCall } from '../batch/calls.ts'
 import type { Intake } from '../batch/intake.ts'
@@ -36,7 +36,6 @@ export type MethodDeps = {
   readonly intake: Intake
   /** Hash of a batch without customers' calls, for false receipts. */
   readonly foreignBatch: Hex
-  /** The transaction of the description's examples. */
   readonly example: ExampleTransaction
 }
 

@@ -4,7 +4,7 @@ import { answerWithFaults } from '../../http/fault-injection.ts'
 import { type Answer, type Reply, readJsonText } from '../../http/json-server.ts'
 import { answerMethod, originOf } from '../../http/methods.ts'
 import { createRateLimiter } from '../../http/rate-limit.ts'
-import type { AggregatorSettings } from '../aggregator-settings.ts'
+import type { AggregatorSettings } from '../../options.ts'
 import {
   errorOf,
   fail,
@@ -99,7 +99,6 @@ const FAULT_REPLIES = {
   stray: () => rpcError(200, SERVICE_ERRORS.parse),
 }
 
-/** The service's answer after an internal failure. */
 export function internalFailure(): Reply {
   return rpcError(500, SERVICE_ERRORS.internal)
 }
