@@ -26,10 +26,7 @@ type Copying = {
 const LATER_MAX = 8
 
 /** Reads a part of a feed's past in order and writes it as it arrives. */
-export async function copyRounds(
-  part: Part,
-  { reader, spans, decimals, write }: Copying,
-): Promise<void> {
+export async function copyRounds(part: Part, { reader, spans, decimals, write }: Copying) {
   const ids = idsOf(spans, part)
   const sieve = createSieve(part)
   /** The last round read. It is checked with the next one, whatever the size of a call. */
@@ -73,10 +70,7 @@ function createSieve({ afterSeconds, toSeconds }: Part) {
   }
 }
 
-/**
- * Checks a round at the time of the next round of its phase, when it was on chain. The newest may be as late as the part
- * allows.
- */
+/** Checks a round as of the next one of its phase, when it was on chain. The newest may be as late as the part allows. */
 function isPrice(round: FeedRound, next: FeedRound | undefined): boolean {
   const isFollowed = next !== undefined && phaseOf(next.id) === phaseOf(round.id)
   const byThen = isFollowed ? next.updatedAtSeconds : Number.POSITIVE_INFINITY

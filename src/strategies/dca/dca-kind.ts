@@ -80,10 +80,7 @@ export const dca: StrategyKind<DcaStrategy> = {
 }
 
 /** Maximum that one slot sells; undefined if that depends on an unknown price. */
-function dearest(
-  strategy: DcaStrategy,
-  { priceOf }: Pick<SlotInputs, 'priceOf'>,
-): bigint | undefined {
+function dearest(strategy: DcaStrategy, { priceOf }: Pick<SlotInputs, 'priceOf'>) {
   const { size, dips, price, sell, buy } = strategy
   const ratio = price.max ?? priceOf(sell.token, buy.token)
   if (size.side === 'buy' && ratio === undefined) return undefined
@@ -93,10 +90,7 @@ function dearest(
   return bounds.reduce<bigint>(maxOf, 0n)
 }
 
-/**
- * Dollar-cost averaging: trades the same amount on every slot within price bounds and balance, and the dip's amount on a
- * dip.
- */
+/** Trades the same amount on every slot within price bounds and balance, and the dip's amount on a dip. */
 export function decideDca(strategy: DcaStrategy, view: MarketView): Decision {
   const answer = tradePrice(strategy, view)
   if (!answer.ok) return noPrice(answer)

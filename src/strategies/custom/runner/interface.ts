@@ -1,5 +1,5 @@
+import { fileURLToPath } from 'node:url'
 import type { ModuleFault } from '../../../domain/module.ts'
-import { firstLine, placeOf } from './position.ts'
 
 /** A loaded module with its params. */
 export type Ready = {
@@ -12,10 +12,7 @@ type Refused = { readonly ok: false; readonly faults: readonly ModuleFault[] }
 
 const ISSUES_MAX = 20
 
-/**
- * Reads `schema` and `decide`, or a default function that returns both. Either may take `given`: `export const schema = ({ z
- * }) => ...`.
- */
+/** Reads `schema` and `decide`, or a default function that returns both. Either may take `given`: `({ z }) => ...`. */
 export function readExports(
   exports: Readonly<Record<string, unknown>>,
   given: Readonly<Record<string, unknown>>,
@@ -44,11 +41,8 @@ function partsOf(
   const hasParts = exports['decide'] !== undefined || exports['schema'] !== undefined
   const made: unknown = !hasParts && typeof whole === 'function' ? whole(given) : exports
   const { schema, decide } = (made instanceof Object ? made : exports) as typeof exports
-  return { schema: isSchema(schema) ? schema : callWith(schema, given), decide }
-}
-
-function callWith(schema: unknown, given: unknown): unknown {
-  return typeof schema === 'function' ? schema(given) : schema
+  const isMade = isSchema(schema) || typeof schema !== 'function'
+  return { schema: isMade ? schema : schema(given), decide }
 }
 
 /** Frozen, because every slot gets the same params. */
@@ -101,4 +95,38 @@ export function textOf(error: unknown): string {
   } catch {
     return 'it threw a value without a text'
   }
+}
+
+/** Characters of a stack that are read. */
+const STACK_LENGTH_MAX = 20_000
+
+/** ` (FILE:LINE:COLUMN)` of the first stack frame in the module's files, relative to `folder`; empty if there is none. */
+export function placeOf(error: unknown, folder?: string): string {
+  const stack: unknown = error instanceof Error ? error.stack : undefined
+  const place = /(file:\/\/\S+?|\/\S+?\.c?js):(\d+):(\d+)\)?$/m.exec(
+    typeof stack === 'string' ? ownLines(stack.slice(0, STACK_LENGTH_MAX)) : '',
+  )
+  if (place === null) return ''
+  const [, at = '', line, column] = place
+  const file = at.startsWith('file:') ? fileURLToPath(at) : at
+  const isOwn = folder !== undefined && file.startsWith(`${folder}/`)
+  return ` (${isOwn ? file.slice(folder.length + 1) : file}:${line}:${column})`
+}
+
+function ownLines(stack: string): string {
+  return stack
+    .split('\n')
+    .filter((line) => !line.includes(import.meta.url))
+    .join('\n')
+}
+
+/** ` (FILE:LINE)` of the first line that imports a specifier; empty if there is none. */
+export function importPlaceOf(specifier: string, from: string, text: string): string {
+  const quoted = [`'${specifier}'`, `"${specifier}"`]
+  const index = text.split('\n').findIndex((line) => quoted.some((word) => line.includes(word)))
+  return index < 0 ? '' : ` (${fileURLToPath(from)}:${index + 1})`
+}
+
+export function firstLine(text: string): string {
+  return text.split(/[\r\n]/, 1)[0] ?? ''
 }

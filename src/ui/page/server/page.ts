@@ -9,15 +9,13 @@ import type { Strategy } from '../../../strategies/registry.ts'
 import { byRoute } from '../../../venues/projections.ts'
 import type { HoldingsRange, Overview } from '../model.ts'
 import { createExplorer, type FillOnRecord } from './fill-rows.ts'
-import { type FillQuery, searchFills } from './fill-search.ts'
+import { type FillQuery, searchFills, searchUnfilled, type UnfilledQuery } from './fill-search.ts'
 import { createHoldingsCurve } from './holdings.ts'
 import { overviewOf, type PageSubject } from './overview.ts'
-import { type ChangeText, cleanJson, createReadModel, type Made } from './read-model.ts'
-import { readRecentEvents } from './recent-events.ts'
-import { RECENT_FILLS_MAX } from './recent-fills.ts'
+import { type ChangeText, cleanJson, createReadModel } from './read-model.ts'
+import { RECENT_FILLS_MAX, readRecentEvents } from './recent.ts'
 import { type DetailQuery, type ReadStrategyFile, readDetail } from './strategy/detail.ts'
 import type { StrategyText } from './strategy-rows.ts'
-import { searchUnfilled, type UnfilledQuery } from './unfilled-search.ts'
 import { createValuation, type Valued } from './valuation.ts'
 import { findWhy, type Hiding, type Slot } from './why.ts'
 
@@ -116,7 +114,6 @@ export function createPage(input: PageInput) {
   }
 
   return {
-    made: model.made as Readonly<Made>,
     begin(begun: PageSubject): void {
       subject = begun
       model.begin(begun.state)

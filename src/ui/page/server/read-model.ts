@@ -5,8 +5,7 @@ import type { Strategy } from '../../../strategies/registry.ts'
 import type { Overview } from '../model.ts'
 import { type Explorers, type FillOnRecord, fillRow } from './fill-rows.ts'
 import { Observations, type Touched } from './observations.ts'
-import type { RecentEvents } from './recent-events.ts'
-import { RecentFills } from './recent-fills.ts'
+import { type RecentEvents, RecentFills } from './recent.ts'
 import { type StrategyText, strategyRow } from './strategy-rows.ts'
 
 /** Building rows blocks the daemon's loop for about this long at a time. */
@@ -22,7 +21,15 @@ export type Clean = (text: string) => string
 /** URL fields, built from checked parts: cleaning would mask them entirely. */
 const KEPT: ReadonlySet<string> = new Set(['explorerUrl'])
 
-type ReadModelInput = {
+/** `revision`: the row's last change. */
+type Row = { readonly text: string; readonly revision: number }
+
+export type ChangeText = { readonly revision: number; readonly text: string }
+
+export type ReadModel = ReturnType<typeof createReadModel>
+
+/** Caches the sent JSON, so that a change of one strategy costs one row. Events only mark rows; JSON is built on demand. */
+export function createReadModel(input: {
   readonly now: () => number
   readonly clean: Clean
   readonly explorers: Explorers
@@ -31,24 +38,10 @@ type ReadModelInput = {
   readonly overview: (strategies: readonly Strategy[]) => Omit<Overview, 'revision' | 'atMs'>
   /** Greater than every revision of an earlier process. */
   readonly firstRevision: number
-}
-
-/** `revision`: the row's last change. */
-type Row = { readonly text: string; readonly revision: number }
-
-export type ChangeText = { readonly revision: number; readonly text: string }
-
-/** How often texts were built: never without readers. */
-export type Made = { rows: number; overviews: number; texts: number }
-
-export type ReadModel = ReturnType<typeof createReadModel>
-
-/** Caches the sent JSON, so that a change of one strategy costs one row. Events only mark rows; JSON is built on demand. */
-export function createReadModel(input: ReadModelInput) {
+}) {
   const { now, clean, explorers, describe, firstRevision } = input
   const observations = new Observations(now)
   const fills = new RecentFills()
-  const made: Made = { rows: 0, overviews: 0, texts: 0 }
   const rows = new Map<string, Row>()
   const touched = new Set<string>()
   let isOverviewTouched = true
@@ -96,7 +89,6 @@ export function createReadModel(input: ReadModelInput) {
     const record = state?.strategies.get(name)
     const known = rows.get(name)
     if (strategy === undefined && known === undefined && !hasPast(record)) return false
-    made.rows += 1
     const observed = observations.strategies.get(name)
     const text = textOf(
       strategyRow(name, { file: strategy && describe(strategy), strategy, record, observed }),
@@ -118,7 +110,6 @@ export function createReadModel(input: ReadModelInput) {
     if (!isOverviewTouched && !isDue) return false
     isOverviewTouched = false
     overviewAtMs = nowMs
-    made.overviews += 1
     const before = overview
     overview = textOf(input.overview(strategies)).slice(1)
     return overview !== before
@@ -127,7 +118,6 @@ export function createReadModel(input: ReadModelInput) {
   return {
     observations,
     fills,
-    made,
     get revision(): number {
       return revision
     },
@@ -172,7 +162,6 @@ export function createReadModel(input: ReadModelInput) {
     strategyNamed: (name: string): Strategy | undefined => byName.get(name),
     /** All rows for another process's revision; only the overview without a revision. */
     changeSince(since: number | undefined): ChangeText {
-      made.texts += 1
       const isOwn = since !== undefined && since >= firstRevision && since <= revision
       const after = isOwn ? since : Number.NEGATIVE_INFINITY
       const changed = [...rows.values()].filter(

@@ -10,11 +10,9 @@ import {
   signedPercent,
 } from '../../parts/wording/amounts.ts'
 import { isoText, momentText, secondsOf } from '../../parts/wording/times.ts'
-import { fillRows, fillTable } from '../data/fills.ts'
 import { counted, givenText, listed } from '../data/labels.ts'
+import { fillRows, fillTable, type RowTable, slotTable } from '../data/long-tables.ts'
 import type { PageData } from '../data/page-data.ts'
-import type { RowTable } from '../data/slots.ts'
-import { slotTable } from '../data/slots.ts'
 import { Assumptions } from './assumptions.tsx'
 import { Charts } from './charts.tsx'
 import { Definitions, Figures } from './figures.tsx'
@@ -22,8 +20,6 @@ import { Rows } from './rows.tsx'
 import { About, Island } from './section.tsx'
 import { Strategies } from './strategies.tsx'
 import { Sweep } from './sweep.tsx'
-
-type Input = { readonly result: BacktestResult; readonly data: PageData; readonly version: string }
 
 type Part = {
   readonly id: string
@@ -33,7 +29,8 @@ type Part = {
   readonly content: ComponentChildren
 }
 
-export function Report({ result, data, version }: Input) {
+export function Report(props: { result: BacktestResult; data: PageData; version: string }) {
+  const { result, data, version } = props
   const parts = partsOf(result, data)
   return (
     <>

@@ -3,7 +3,6 @@ import { durationText } from '../../../../domain/text/duration.ts'
 import { Amount, Card, Command, Empty, Fact, Unknown } from '../../../parts/elements.tsx'
 import { type Cell, type Column, column, figures, NONE, Table } from '../../../parts/table.tsx'
 import {
-  compareAmounts,
   count,
   differenceOf,
   fullAmount,
@@ -104,9 +103,7 @@ const OLD_PRICE_SECONDS = 3_600
 /** A shorter runway counts as low if there is no alert level. */
 const SHORT_RUNWAY_SECONDS = 86_400
 
-type Text = (amount: string) => string
-
-function figureCell(amount: string | null, unknown: string, text: Text = money): Cell {
+function figureCell(amount: string | null, unknown: string, text = money): Cell {
   if (amount === null) return { text: unknown, kind: 'unknown' }
   return { text: text(amount), title: fullAmount(amount) }
 }
@@ -192,15 +189,13 @@ function Profit({ profit }: { profit: ProfitRow }) {
 /** Rows shown. */
 const DAYS_MAX = 30
 
-type ProfitOfDay = ProfitRow['days'][number]
-
 /** Newest first. Days are UTC, as `tranched report --by day` counts them. */
 function ProfitByDay({ overview, profit }: { overview: Overview; profit: ProfitRow }) {
   const { store } = usePage()
   const { days, token } = profit
   useEffect(() => void store.wantSeries('year'), [store, days.length])
   const changes = changesByDay(store.series('year')?.series, overview.totalValue)
-  const columns: readonly Column<ProfitOfDay>[] = [
+  const columns: readonly Column<ProfitRow['days'][number]>[] = [
     column('name', 'Day, UTC', ({ day }) => dayText(secondsOf(day))),
     figures('fills', 'Fills', ({ fills }) => count(fills)),
     figures('profit', `Realised, ${token}`, ({ realised }) => profitCell(realised)),
@@ -225,10 +220,7 @@ function ProfitByDay({ overview, profit }: { overview: Overview; profit: ProfitR
 }
 
 /** Change of the total value of each UTC day with samples. */
-function changesByDay(
-  series: HoldingsSeries | undefined,
-  totalValue: string | null,
-): ReadonlyMap<string, string> {
+function changesByDay(series: HoldingsSeries | undefined, totalValue: string | null) {
   const { atSeconds = [], value = [] } = series ?? {}
   return new Map(
     atSeconds.flatMap((at, index) => {
@@ -246,7 +238,8 @@ function profitCell(profit: string | null, unknown = 'no price'): Cell {
 }
 
 export function isLow({ available, alertBelow, runwaySeconds }: GasTankRow): boolean {
-  if (available !== null && alertBelow !== null) return compareAmounts(available, alertBelow) < 0
+  if (available !== null && alertBelow !== null)
+    return differenceOf(available, alertBelow).startsWith('-')
   return runwaySeconds !== null && runwaySeconds < SHORT_RUNWAY_SECONDS
 }
 
