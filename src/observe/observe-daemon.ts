@@ -12,22 +12,13 @@ export const DAEMON = {
     observe(event, { log, metrics }) {
       const { type, mode, owner, strategies, openIntents, halted } = event
       metrics.halted.set(halted === undefined ? 0 : 1)
-      if (halted !== undefined)
-        log.warn(`halted since ${instantText(halted.atMs / 1_000)}: ${halted.detail}`, {
-          event: 'pause',
-          cause: halted.cause,
-        })
+      if (halted !== undefined) {
+        const since = instantText(halted.atMs / 1_000)
+        log.warn(`halted since ${since}: ${halted.detail}`, { event: 'pause', cause: halted.cause })
+      }
       const pending = openIntents === 0 ? '' : `, ${openIntents} open intents to resolve`
-      log.info(
-        `started in ${mode} mode: ${manyStrategies(strategies)}, wallet ${owner}${pending}`,
-        {
-          event: type,
-          mode,
-          owner,
-          strategies,
-          openIntents,
-        },
-      )
+      const text = `started in ${mode} mode: ${manyStrategies(strategies)}, wallet ${owner}${pending}`
+      log.info(text, { event: type, mode, owner, strategies, openIntents })
     },
     notify: ({ mode, owner, strategies, openIntents, halted }) =>
       notification('started', `The daemon is running, with ${manyStrategies(strategies)}`, [
@@ -68,11 +59,8 @@ export const DAEMON = {
   'files-stale': {
     observe({ type, files, detail }, { log, metrics }) {
       metrics.strategiesStale.set(files)
-      if (files > 0)
-        log.error(`files not reloaded, the old ones keep running:\n${detail}`, {
-          event: type,
-          files,
-        })
+      const text = `files not reloaded, the old ones keep running:\n${detail}`
+      if (files > 0) log.error(text, { event: type, files })
     },
     notify({ files, detail }) {
       if (files === 0) return undefined
@@ -90,11 +78,8 @@ export const DAEMON = {
   'next-slot'(event, { log, metrics }) {
     const { type, strategy, nextSlotSeconds, lastFillAtMs, paused, held } = event
     const next = nextSlotSeconds === undefined ? 'never' : instantText(nextSlotSeconds)
-    log.debug(`scheduled ${strategy}, next slot ${next}`, {
-      event: type,
-      strategy,
-      nextSlotSeconds,
-    })
+    const fields = { event: type, strategy, nextSlotSeconds }
+    log.debug(`scheduled ${strategy}, next slot ${next}`, fields)
     const { nextSlot, lastFill } = metrics
     metrics.paused.set({ strategy }, paused ? 1 : 0)
     metrics.held.set({ strategy }, held ? 1 : 0)
