@@ -4,6 +4,7 @@ import type { Address, Hex } from '../../../domain/money/units.ts'
 import type { ChainSettings, Settings } from '../../../domain/settings.ts'
 import type { DaemonState } from '../../../journal/state/daemon-state.ts'
 import type { Strategy } from '../../../strategies/registry.ts'
+import { counted } from '../../text/amount-data.ts'
 import { beside } from '../../text/table.ts'
 
 /** All checks by section, in display order. docs/doctor.md explains each and its remedy. */
@@ -50,7 +51,8 @@ export const SECTIONS = Object.keys(CHECKS) as readonly Section[]
 export const CHECK_IDS: readonly CheckId[] = Object.values(CHECKS).flat()
 
 /** `unknown`: not checked, or without a conclusive answer. */
-type Verdict = 'fine' | 'warning' | 'fault' | 'unknown'
+export const VERDICTS = ['fine', 'warning', 'fault', 'unknown'] as const
+type Verdict = (typeof VERDICTS)[number]
 
 /** One result, as `doctor --json` prints it. */
 export type Check = {
@@ -221,7 +223,6 @@ export function reportText(
 
 function summary(checks: readonly Check[]): string {
   const count = (verdict: Verdict) => checks.filter((check) => check.verdict === verdict).length
-  const counted = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
   const parts = [
     `${count('fine')} fine`,
     counted(count('warning'), 'warning'),
