@@ -113,20 +113,12 @@ export function checkNotify({ mode, notify }: Pick<ConfigSettings, 'mode' | 'not
   const receivers = receiversOf(notify)
   const names = receivers.map(({ name }) => name)
   if (receivers.length === 0)
-    return [
-      mode === 'live'
-        ? warning('receivers', 'no receiver is configured', 'see docs/notifications.md')
-        : fine('receivers', `no receiver is configured, in mode ${mode}`),
-    ]
+    return mode === 'live'
+      ? warning('receivers', 'no receiver is configured', 'see docs/notifications.md')
+      : fine('receivers', `no receiver is configured, in mode ${mode}`)
   const known = fine('receivers', `${names.join(', ')}: configured; no message was sent`)
   if (notify.heartbeat !== undefined)
     return [known, fine('heartbeat', 'a monitor reports a daemon that goes silent')]
-  return [
-    known,
-    warning(
-      'heartbeat',
-      'no heartbeat is configured, so a daemon that goes silent is not reported',
-      'set `notify.heartbeat`: see docs/notifications.md',
-    ),
-  ]
+  const says = 'no heartbeat is configured, so a daemon that goes silent is not reported'
+  return [known, warning('heartbeat', says, 'set `notify.heartbeat`: see docs/notifications.md')]
 }

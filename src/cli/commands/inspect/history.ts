@@ -18,7 +18,7 @@ import type { ConfigOptions } from '../../load-files.ts'
 import { columnsOf, type ExitCode, type Io, print } from '../../process/io.ts'
 import { describedIn, type Reading, requireStrategy, whileReading } from '../../reading.ts'
 import { amountData, shortText } from '../../text/amount-data.ts'
-import { tableLines } from '../../text/table.ts'
+import { type Column, tableLines } from '../../text/table.ts'
 
 type SlotHistory = {
   -readonly [Field in keyof Omit<SlotData, 'fills'>]: SlotData[Field]
@@ -103,15 +103,8 @@ function fillOf(fill: FillEntry): SlotFill {
     const { label: call, venue } = fill
     return { intentId, paid: null, received: null, call, via: paper ? 'paper' : venue, txHash }
   }
-  const { paid, received, sell, buy } = fill
-  return {
-    intentId,
-    paid: amountData(paid, sell),
-    received: amountData(received, buy),
-    call: null,
-    via: paper ? 'paper' : 'gasless',
-    txHash,
-  }
+  const [paid, received] = [amountData(fill.paid, fill.sell), amountData(fill.received, fill.buy)]
+  return { intentId, paid, received, call: null, via: paper ? 'paper' : 'gasless', txHash }
 }
 
 type SlotName = { readonly strategy: string; readonly slotSeconds: number }
@@ -146,19 +139,14 @@ function linesOf(
   finished: ReadonlySet<SlotHistory | undefined>,
   columns: number,
 ): readonly string[] {
-  return tableLines<SlotHistory>(
-    [
-      { title: 'UTC', cell: ({ at }) => at.replace('T', ' ').replace('Z', ''), optional: true },
-      { title: 'SLOT', cell: ({ slot }) => slot },
-      {
-        title: 'OUTCOME',
-        cell: ({ outcome, count }) => `${outcome}${count === 1 ? '' : ` x${count ?? 'many'}`}`,
-      },
-      { title: 'WHAT', cell: (each) => whatText(each, finished.has(each)), below: true },
-    ],
-    slots,
-    columns,
-  )
+  const times = (count: number | null): string => (count === 1 ? '' : ` x${count ?? 'many'}`)
+  const table: readonly Column<SlotHistory>[] = [
+    { title: 'UTC', cell: ({ at }) => at.replace('T', ' ').replace('Z', ''), optional: true },
+    { title: 'SLOT', cell: ({ slot }) => slot },
+    { title: 'OUTCOME', cell: ({ outcome, count }) => `${outcome}${times(count)}` },
+    { title: 'WHAT', cell: (each) => whatText(each, finished.has(each)), below: true },
+  ]
+  return tableLines(table, slots, columns)
 }
 
 function whatText({ reason, detail, fills, unsold }: SlotHistory, isLast: boolean): string {

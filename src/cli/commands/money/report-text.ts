@@ -1,11 +1,12 @@
 import { briefDecimal, formatAmount, parseAmount } from '../../../domain/money/units.ts'
+import type { Grouping } from '../../../journal/ledger/figures.ts'
 import type { FiguresData, ProfitData, ReportData, TradedData } from '../../json/money-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
 import { counted, shortText } from '../../text/amount-data.ts'
 import { type Column, spaced, sparkline, tableLines } from '../../text/table.ts'
 
 type How = {
-  readonly by: 'day' | 'week' | 'month' | 'strategy' | 'token' | undefined
+  readonly by: Grouping | 'token' | undefined
   readonly columns: number
 }
 
