@@ -80,12 +80,10 @@ function checkNode(node: NodeInspection, input: ChainInput): Checks {
     return (left < chain.agree ? fault : warning)('node', says, remedy)
   }
   const { chainId, headNumber, latencyMs } = met.value
-  if (chainId !== chain.chainId)
-    return fault(
-      'node-chain',
-      `${name} serves chain ${chainId}, but the config says ${chain.chainId}`,
-      `correct \`chains.${chain.name}.chainId\`, or its \`rpcUrls\``,
-    )
+  if (chainId !== chain.chainId) {
+    const says = `${name} serves chain ${chainId}, but the config says ${chain.chainId}`
+    return fault('node-chain', says, `correct \`chains.${chain.name}.chainId\`, or its \`rpcUrls\``)
+  }
   return [
     fine('node', `${name}: chain ${chainId}, block ${headNumber}, ${latencyMs} ms`),
     checkClock(name, met.value, input),
@@ -161,12 +159,10 @@ function checkHistory(
   { name: chain }: ChainInput['chain'],
 ): Checks {
   const another = `name a node with more history in \`chains.${chain}.rpcUrls\``
-  if (!history.ok)
-    return fault(
-      'node-history',
-      `${name} does not report a final block: ${withoutLabel(history.fault.message)}`,
-      `correct \`chains.${chain}.finality\`, or ${another}`,
-    )
+  if (!history.ok) {
+    const says = `${name} does not report a final block: ${withoutLabel(history.fault.message)}`
+    return fault('node-history', says, `correct \`chains.${chain}.finality\`, or ${another}`)
+  }
   const { firstState, finalState, newLogs, oldLogs, oldLogsFrom, finalNumber } = history.value
   if (finalState !== true)
     return fault(

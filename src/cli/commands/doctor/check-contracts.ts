@@ -137,11 +137,9 @@ export function checkTokens(
 function decimalsCheck({ symbol, decimals }: Token, said: number | undefined): Check {
   if (said === undefined)
     return unknown('token-decimals', `${symbol}: its contract returns no decimals`, COMPARE)
-  return fault(
-    'token-decimals',
-    `${symbol}: the config has ${decimals} decimals, its contract says ${said}`,
-    `correct \`tokens.${symbol}.decimals\`, or the address, before you trade`,
-  )
+  const says = `${symbol}: the config has ${decimals} decimals, its contract says ${said}`
+  const remedy = `correct \`tokens.${symbol}.decimals\`, or the address, before you trade`
+  return fault('token-decimals', says, remedy)
 }
 
 function symbolChecks({ symbol }: Token, said: string | undefined): readonly Check[] {

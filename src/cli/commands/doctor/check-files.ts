@@ -177,12 +177,10 @@ function checkKey({ wallet, source, read }: KeyInput): Check {
       const remedy = /^(chmod|chown) /.test(expected) ? `\`${expected}\`` : expected
       return fault('key', `${wallet}: ${message}`, remedy)
     }
-    case 'unset':
-      return unknown(
-        'key',
-        `${wallet}: environment variable ${read.name} is not set here, so its key was not checked`,
-        'run doctor in the same environment as the daemon',
-      )
+    case 'unset': {
+      const says = `${wallet}: environment variable ${read.name} is not set here, so its key was not checked`
+      return unknown('key', says, 'run doctor in the same environment as the daemon')
+    }
   }
 }
 

@@ -31,12 +31,10 @@ function checkRoom(dir: string, free: number): Check {
 function checkLatency(dir: string, { writes }: DiskInspection): Check {
   if (writes === undefined)
     return unknown('disk-latency', 'no state directory yet: no write was measured')
-  if (!writes.ok)
-    return fault(
-      'disk-latency',
-      `${dir}: not writable (${writes.why})`,
-      'make the user of the daemon its owner, or repair the disk',
-    )
+  if (!writes.ok) {
+    const says = `${dir}: not writable (${writes.why})`
+    return fault('disk-latency', says, 'make the user of the daemon its owner, or repair the disk')
+  }
   const { medianMs, worstMs } = writes
   const text = `a small durable write takes ${millis(medianMs)}, at worst ${millis(worstMs)}`
   if (medianMs <= MEDIAN_MS_MAX && worstMs <= WORST_MS_MAX) return fine('disk-latency', text)
@@ -101,11 +99,9 @@ function checkTimeout({ killTimeoutMs = KILL_TIMEOUT_MS_PM2 }: SupervisorInspect
 function checkSaved({ isSaved }: SupervisorInspection): Check {
   if (isSaved === true) return fine('pm2-saved', 'pm2 has saved the daemon for a reboot')
   const what = isSaved === undefined ? 'pm2 has saved nothing' : 'pm2 has not saved the daemon'
-  return warning(
-    'pm2-saved',
-    `${what}: it does not start after a reboot`,
-    'run `pm2 save`, and once `pm2 startup`, which prints the command to run',
-  )
+  const says = `${what}: it does not start after a reboot`
+  const remedy = 'run `pm2 save`, and once `pm2 startup`, which prints the command to run'
+  return warning('pm2-saved', says, remedy)
 }
 
 /** Checks receivers and heartbeat. Sends nothing. */

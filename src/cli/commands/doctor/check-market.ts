@@ -188,12 +188,10 @@ function checkAllowance(
   if (allowance === 0n) return []
   const may = `${symbol}: Permit2 may spend ${allowanceText(allowance, token)}`
   if (sellers.length === 0) return warning('allowance', `${may}, but no strategy sells it`, revoke)
-  if (isUnlimited(allowance) && approval !== 'unlimited')
-    return warning(
-      'allowance',
-      `${symbol}: Permit2 may spend all of it, but \`gasless.approval\` is ${approval}`,
-      `${revoke}; the next order approves the configured amount`,
-    )
+  if (isUnlimited(allowance) && approval !== 'unlimited') {
+    const says = `${symbol}: Permit2 may spend all of it, but \`gasless.approval\` is ${approval}`
+    return warning('allowance', says, `${revoke}; the next order approves the configured amount`)
+  }
   return fine('allowance', `${may}; wanted: ${wantedText(wanted, token)}`)
 }
 

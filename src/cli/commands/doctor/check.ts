@@ -3,6 +3,7 @@ import { messageOf } from '../../../domain/errors.ts'
 import type { Address, Hex } from '../../../domain/money/units.ts'
 import type { ChainSettings, Settings } from '../../../domain/settings.ts'
 import type { DaemonState } from '../../../journal/state/daemon-state.ts'
+import type { ChainReply } from '../../../ports.ts'
 import type { Strategy } from '../../../strategies/registry.ts'
 import { counted } from '../../text/amount-data.ts'
 import { beside } from '../../text/table.ts'
@@ -171,14 +172,10 @@ export async function inspect<Value>(
   return found.ok ? [check(found.value)].flat() : found.checks
 }
 
-type ChainAnswer<Value> =
-  | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly fault: { readonly message: string } }
-
 /** Like `inspect`, for a chain's answer: a failure is a fault. */
 export function inspectReply<Value>(
   id: CheckId,
-  ask: () => Promise<ChainAnswer<Value>>,
+  ask: () => Promise<ChainReply<Value>>,
   check: (value: Value) => Checks,
 ): Promise<readonly Check[]> {
   return inspect(id, ask, (reply) => {
