@@ -117,7 +117,8 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
       recorded: observing.recorded,
       observe: observing.observe,
       onFatal: (error) => {
-        if (isOfDisk(error)) faultOfDisk = error
+        // A state directory or anchor taken by another daemon is not a disk fault.
+        if (!(error instanceof OperatorError) || error.means === 'failed') faultOfDisk = error
         stopFor(error, `the journal failed: ${error.message}`)
       },
     })
@@ -187,11 +188,6 @@ function namedWallets(
   const wallets = new Map([[gasless.wallet, trader]])
   if (aggregator !== undefined && operator !== undefined) wallets.set(aggregator.wallet, operator)
   return wallets
-}
-
-/** A state directory or anchor taken by another daemon is not a disk fault. */
-function isOfDisk(fault: Error): boolean {
-  return !(fault instanceof OperatorError) || fault.means === 'failed'
 }
 
 /** Refuses one key for both wallets, under any names (rules A5, T11). */

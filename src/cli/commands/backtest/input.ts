@@ -65,6 +65,7 @@ export function inputOf(
   const valueToken = valueTokenOf(settings.prices.values())
   const base = { ...DEFAULT_MODEL, ...observed?.model }
   const { model, isChanged } = modelOf(options, { base, valueToken })
+  const source = isChanged ? 'options' : 'default'
   const feeds = recorded?.feeds ?? [...settings.prices.values()]
   const pricePath = createPricePaths(feeds)
   const wanted = { strategies, settings, pricePath, options, fromSeconds, untilSeconds, recorded }
@@ -84,17 +85,9 @@ export function inputOf(
     valueToken,
     modules,
     tokens: [...settings.tokens.values()],
-    modelSource: sourceOf(observed, isChanged),
+    modelSource: observed === undefined ? source : 'journal',
     varies: options.vary !== false,
   }
-}
-
-function sourceOf(
-  observed: Observed | undefined,
-  isChanged: boolean,
-): BacktestInput['modelSource'] {
-  if (observed !== undefined) return 'journal'
-  return isChanged ? 'options' : 'default'
 }
 
 /** Throws FlagFault if the journal has too few fills. */

@@ -12,11 +12,12 @@ import { type SlotEnd, slotEndOf, slotOpened } from '../../../journal/events/str
 import { programEnded } from '../../../journal/events/strategy/strategies.ts'
 import type { FillEntry } from '../../../journal/ledger/entry.ts'
 import { instantText } from '../../../observe/wording.ts'
+import type { Strategy } from '../../../strategies/registry.ts'
 import { isFinished } from '../../../strategies/spending/slots-ahead.ts'
 import type { HistoryData, SlotData, SlotFill } from '../../json/inspect-outputs.ts'
 import type { ConfigOptions } from '../../load-files.ts'
 import { columnsOf, type ExitCode, type Io, print } from '../../process/io.ts'
-import { describedIn, type Reading, requireStrategy, whileReading } from '../../reading.ts'
+import { describedIn, requireStrategy, whileReading } from '../../reading.ts'
 import { amountData, shortText } from '../../text/amount-data.ts'
 import { type Column, tableLines } from '../../text/table.ts'
 
@@ -36,20 +37,13 @@ export function history(
     const shown = slots
       .filter(({ strategy }) => wanted === undefined || strategy === wanted)
       .slice(-options.limit)
-    const { problems } = reading
+    const { problems, strategies, view } = reading
+    const finished = strategies.filter((each) => isFinished(view.state, each))
+    const last = ({ name }: Strategy) => slots.findLast(({ strategy }) => strategy === name)
     return print<HistoryData>(io, options, { slots: shown, problems }, () =>
-      linesOf(shown, finishedIn(slots, reading), columnsOf(io)),
+      linesOf(shown, new Set(finished.map(last)), columnsOf(io)),
     )
   })
-}
-
-/** The last slots of finished TWAPs. */
-function finishedIn(
-  slots: readonly SlotHistory[],
-  { strategies, view }: Reading,
-): ReadonlySet<SlotHistory | undefined> {
-  const finished = strategies.filter((each) => isFinished(view.state, each))
-  return new Set(finished.map(({ name }) => slots.findLast(({ strategy }) => strategy === name)))
 }
 
 export async function collect(read: AsyncIterable<ReadRecord>): Promise<SlotHistory[]> {
@@ -134,6 +128,7 @@ function newSlot(
   }
 }
 
+/** `finished`: the last slots of finished TWAPs. */
 function linesOf(
   slots: readonly SlotHistory[],
   finished: ReadonlySet<SlotHistory | undefined>,

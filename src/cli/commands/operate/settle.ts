@@ -46,8 +46,10 @@ export async function settle(name: string, given: SettleOptions, io: Io): Promis
     return print<SettleClosedData>(io, options, data, () => [message])
   }
   const handler = await handlerOf(settings, view.state, io)
-  const on = { id: intent.id, handler, options, io }
-  return stated === undefined ? show(on) : act(on, stated)
+  const { id } = intent
+  if (stated !== undefined) return act({ id, handler, options, io }, stated)
+  const { evidence } = answered(await handler.inspect(id, undefined))
+  return print<SettleShownData>(io, options, evidence, () => evidenceLines(evidence))
 }
 
 function verdictIn([as, tx, ...more]: readonly string[]): Verdict {
@@ -65,11 +67,6 @@ type On = {
   readonly handler: Handler
   readonly options: SettleOptions
   readonly io: Io
-}
-
-async function show({ id, handler, options, io }: On): Promise<ExitCode> {
-  const { evidence } = answered(await handler.inspect(id, undefined))
-  return print<SettleShownData>(io, options, evidence, () => evidenceLines(evidence))
 }
 
 /** Evidence goes to stderr before the question, even if stdout is redirected. */
