@@ -171,7 +171,6 @@ export const address = scalar<Address>({
   },
 })
 
-/** Key of a map by address. */
 export const addressKey = z.string().regex(/^0x[0-9a-fA-F]{40}$/, '0x and 40 hex digits')
 
 /** keccak256 of a contract's code, in lower case. */

@@ -8,7 +8,6 @@ import { CONTROL_SOCKET } from './control-socket.ts'
 /** A claim has a few hundred bytes, and a lock has few claims. */
 const LOCK_BYTES_MAX = 1_048_576
 
-/** A process that holds a directory. */
 export type Holding = HeldClaim & { readonly dir: string }
 
 /**

@@ -6,7 +6,6 @@ import { defaultConfig, EXIT, type ExitCode, type Io } from '../process/io.ts'
 
 type Candidate = { readonly value: string; readonly description: string }
 
-/** Possible completions: words, files or directories. */
 type Completion =
   | { readonly kind: 'words'; readonly candidates: readonly Candidate[] }
   | { readonly kind: 'files' }

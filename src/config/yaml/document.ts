@@ -14,7 +14,6 @@ import {
 export type Tree = string | null | readonly Tree[] | TreeMap
 type TreeMap = { readonly [key: string]: Tree }
 
-/** Position of a value and of its key in the text. */
 export type Spot = {
   readonly key: Range | undefined
   readonly value: Range
@@ -88,7 +87,6 @@ export function isMap(tree: Tree): tree is TreeMap {
   return tree !== null && typeof tree === 'object' && !Array.isArray(tree)
 }
 
-/** Every scalar of a tree with its path. */
 export function* scalarsOf(tree: Tree, path: Path = []): Generator<{ path: Path; text: string }> {
   if (typeof tree === 'string') yield { path, text: tree }
   else if (Array.isArray(tree))

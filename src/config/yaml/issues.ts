@@ -97,7 +97,6 @@ function asMap(value: Tree, wanted: string): Tree | undefined {
   return isWhole && names.size === entries.length ? Object.fromEntries(entries) : undefined
 }
 
-/** Maximum characters of a rewritten value. */
 const FLOW_MAX = 120
 const PLAIN = /^(?:[A-Za-z_][\w./-]*|\d+(?:\.\d+)?%|\d+[smhd])$/
 

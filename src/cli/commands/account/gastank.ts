@@ -164,7 +164,6 @@ function whyStrange(onChain: AmountData | null): string {
   return onChain.amount === '0' ? 'it has no deposit' : 'its deposit is not indexed yet'
 }
 
-/** Meaning of the contract's balance, by its method. */
 const MEANINGS = {
   balances: 'all deposits ever made; charges stay in the contract',
   balanceOf: 'held by the contract for the account',

@@ -137,7 +137,6 @@ async function untilStopped(forMs: number | undefined, io: Io): Promise<undefine
   return undefined
 }
 
-/** Public data about a running sandbox for clients. */
 export function sandboxReport(
   sandbox: Omit<Sandbox, 'market' | 'faults' | 'config' | 'failed' | 'stop'>,
   written: Partial<Pick<SandboxReport, 'config' | 'keptIn' | 'isResumed'>>,

@@ -250,7 +250,6 @@ function sweepLines(sweep: SweepData, columns: number): readonly string[] {
 
 type Axes = SweepData['axes']
 
-/** One column per varied field. */
 function valueColumns(axes: Axes): readonly Column<Pick<Fold, 'values'>>[] {
   return axes.map(({ key }, at) => {
     return { title: key, cell: ({ values }) => values[at] ?? '-', right: true }

@@ -39,7 +39,6 @@ export type BacktestOptions = ConfigOptions & {
   readonly jobs?: number
 }
 
-/** Thrown for an unusable flag value. */
 export class FlagFault extends Refusal {
   override readonly name = 'FlagFault'
   constructor(flag: string, message: string, expected: string, by = 'backtest') {

@@ -25,7 +25,6 @@ import type { SweepOrder } from './input.ts'
 import { putsOf, type SweepAnswer } from './player.ts'
 import { progressTo } from './ticker.ts'
 
-/** Default number of parts of a period. */
 const PARTS = 4
 
 /** The fields that `--sweep` varies; empty without a sweep. Throws FlagFault. */

@@ -16,7 +16,6 @@ import {
   warning,
 } from './check.ts'
 
-/** A chain of the config, with the answers of each of its nodes. */
 type ChainInput = {
   readonly chain: Pick<ChainSettings, 'name' | 'chainId' | 'agree'>
   readonly nodes: readonly NodeInspection[]
@@ -64,7 +63,6 @@ function isUsable({ met }: NodeInspection, { chainId }: ChainInput['chain']): bo
   return met.ok && met.value.chainId === chainId
 }
 
-/** Checks each node of a chain, and whether they agree. */
 export function checkChain(input: ChainInput): readonly Check[] {
   return [...input.nodes.map((node) => checkNode(node, input)), checkAgreement(input)].flat()
 }
@@ -212,7 +210,6 @@ const GAS = 4n * TRANSACTION_GAS
 /** A limit this many times the current cost bounds little. */
 const WIDE = 100n
 
-/** Compares a chain's current gas price with `chains.*.gas`. */
 export function checkGas(
   { name, gas: limits }: Pick<ChainSettings, 'name' | 'gas'>,
   fees: Fees,

@@ -61,7 +61,6 @@ export type FileInput = {
   readonly loose: readonly Problem[] | undefined
 }
 
-/** Checks config, strategies, modules and who may write them. */
 export function checkFiles(input: FileInput): readonly Check[] {
   const { settings, warnings, modules, loose } = input
   return [

@@ -55,7 +55,6 @@ export async function marketOf({ settings, owner }: Known, probes: Probes) {
 
 export type Market = Read<Awaited<ReturnType<typeof marketOf>>>
 
-/** Checks the trading wallet and all feeds. */
 export function checkMarket(known: Known, market: Market): Checks {
   if (!market.ok) return market.checks
   const { view, owner } = market.value
@@ -99,7 +98,6 @@ function usersOf(
     .map(({ name }) => name)
 }
 
-/** The trading wallet at one block. */
 export type TraderInput = {
   readonly owner: Address
   readonly approval: ApprovalPolicy
@@ -195,7 +193,6 @@ function checkAllowance(
   return fine('allowance', `${may}; wanted: ${wantedText(wanted, token)}`)
 }
 
-/** Reads and checks allowances in Permit2's own table. */
 export async function inspectRights({ settings, owner }: Known, probes: Probes): Promise<Checks> {
   // Other checks already report why these are unknown.
   if (isSilent(chainOf(settings, settings.gasless.chain)) || owner === undefined) return []

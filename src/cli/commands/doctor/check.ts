@@ -94,7 +94,6 @@ export function allFine(id: CheckId, names: readonly string[], says: string): re
   return names.length === 0 ? [] : [fine(id, `${names.join(', ')}: ${says}`)]
 }
 
-/** A problem in the operator's files as a check. */
 export function ofProblem(id: CheckId, verdict: 'warning' | 'fault', problem: Problem): Check {
   const { file, line, column, path, message, expected, suggestion } = problem
   const place = line === 0 ? file : `${file}:${line}:${column}`
@@ -126,7 +125,6 @@ export type Read<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly checks: readonly Check[] }
 
-/** Time limit of one reading. */
 export const READ_MS_MAX = 5_000
 
 /** Ends a reading without a value; `check` reports why. */

@@ -225,7 +225,6 @@ function driftData({ pairs, differences, ...drift }: StrategyDrift): StrategyDat
   }
 }
 
-/** Differences shown of one strategy. */
 const SHOWN_MAX = 10
 
 function driftLines(data: DriftData, columns: number): readonly string[] {
@@ -277,7 +276,6 @@ function strategyLines(data: StrategyData, columns: number): readonly string[] {
   ]
 }
 
-/** One line about a strategy, also for a digest. */
 export function headline({ strategy, slots, same, pairs }: StrategyData): string {
   const bps = pairs.length === 1 ? pairs[0]?.vsBacktestBps : undefined
   const price = typeof bps === 'number' ? `, fills ${bpsText(bps)}` : ''

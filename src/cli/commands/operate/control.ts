@@ -195,7 +195,6 @@ export function targetOf<Options extends TargetOptions>(options: Options): Optio
   return { ...options, stateDir, config }
 }
 
-/** Flags that name a daemon, and its process. */
 function flagsText({ stateDir, config, pid }: RunningDaemon): string {
   const file = config === undefined ? '' : `--config ${shellWord(config)} `
   return `  ${file}--state-dir ${shellWord(stateDir)}   (process ${pid})`

@@ -216,7 +216,6 @@ async function findOrder(id: string, { options, io }: On): Promise<number | unde
 
 type Ended = { readonly end: SlotEnd; readonly fill: FillEntry | undefined }
 
-/** Waits until the slot has its outcome. */
 async function followed(slot: Slot, { options, io }: On): Promise<Ended> {
   return withClock(async (clock) => {
     for (;;) {

@@ -28,7 +28,6 @@ export class Resumption {
     this.#pending.delete(user)
   }
 
-  /** Shows what would be resumed, and asks for a code. */
   ask(strategy: string | undefined, from: From): void {
     const { settings, snapshot, clock, code: newCode } = this.#input
     const voice = this.#voice

@@ -77,7 +77,6 @@ function addEnd(figures: Figures, { strategy, outcome, reason, count = 1 }: Slot
   unfilled.set(outcome, reasons)
 }
 
-/** Percentage at which a cap is shown. */
 const FULL_PERCENT = 80n
 
 type Balance = { readonly token: string; readonly amount: bigint; readonly decimals: number }

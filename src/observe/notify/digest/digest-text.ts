@@ -200,7 +200,6 @@ function capLines({ status, strategies }: DigestInput): readonly string[] {
   )
 }
 
-/** Limits the list to a readable length. */
 function bounded<Item>(items: readonly Item[], line: (item: Item) => string): readonly string[] {
   const lines = items.slice(0, STRATEGIES_MAX).map(line)
   const more = items.length - lines.length
