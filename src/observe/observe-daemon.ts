@@ -20,14 +20,14 @@ export const DAEMON = {
       const text = `started in ${mode} mode: ${manyStrategies(strategies)}, wallet ${owner}${pending}`
       log.info(text, { event: type, mode, owner, strategies, openIntents })
     },
-    notify: ({ mode, owner, strategies, openIntents, halted }) =>
-      notification('started', `The daemon is running, with ${manyStrategies(strategies)}`, [
-        `Mode ${mode}, wallet ${owner}.`,
-        ...(openIntents === 0
-          ? []
-          : [`Open orders: ${openIntents}. They are followed to their end.`]),
-        ...(halted === undefined ? [] : ['It is still halted: `tranched resume` lifts the halt.']),
-      ]),
+    notify({ mode, owner, strategies, openIntents, halted }) {
+      const lines = [`Mode ${mode}, wallet ${owner}.`]
+      if (openIntents > 0)
+        lines.push(`Open orders: ${openIntents}. They are followed to their end.`)
+      if (halted !== undefined) lines.push('It is still halted: `tranched resume` lifts the halt.')
+      const subject = `The daemon is running, with ${manyStrategies(strategies)}`
+      return notification('started', subject, lines)
+    },
     // A start reads all files, and accepts all or none.
     ends: () => [FILES_TOPIC],
   },

@@ -111,14 +111,13 @@ function missingOf(
     what: `${name}, ${VARIABLES[name] ?? 'a variable of the config'}`,
     check: run('doctor'),
   }))
-  const key = existsSync(join(dir, 'keys/trader.json'))
-    ? []
-    : [{ what: 'keys/trader.json, the wallet', check: run('validate') }]
+  const key = { what: 'keys/trader.json, the wallet', check: run('validate') }
   const rest = [
     { what: 'ether for gas and tokens to sell, in the wallet on Base', check: run('doctor') },
     { what: '`enabled: true` in a strategy', check: run('plan') },
   ]
-  return [...variables, ...key, ...(mode === 'live' ? rest : [])]
+  const hasKey = existsSync(join(dir, 'keys/trader.json'))
+  return [...variables, ...(hasKey ? [] : [key]), ...(mode === 'live' ? rest : [])]
 }
 
 /**

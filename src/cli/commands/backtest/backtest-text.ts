@@ -11,11 +11,9 @@ const REASONS_MAX = 6
 
 export function backtestLines(data: Given<BacktestData>, columns: number): readonly string[] {
   const { fromAt, untilAt, strategies, notes } = data
+  const names = strategies.map(({ name }) => name).join(', ')
   const sections = [
-    [
-      `BACKTEST of ${strategies.map(({ name }) => name).join(', ')}`,
-      `${day(fromAt)} to ${day(untilAt)}`,
-    ],
+    [`BACKTEST of ${names}`, `${day(fromAt)} to ${day(untilAt)}`],
     headlines(data),
     chartLines(data, columns),
     compareLines(data, columns),
@@ -135,13 +133,8 @@ function strategyLines(each: StrategyData, columns: number): readonly string[] {
   )
 }
 
-function tradesText({
-  sold,
-  bought,
-  fills,
-  averagePrice,
-  periodPrice,
-}: StrategyData['trades'][number]): string {
+function tradesText(trade: StrategyData['trades'][number]): string {
+  const { sold, bought, fills, averagePrice, periodPrice } = trade
   const what = `  sold ${shortText(sold)} for ${shortText(bought)} in ${counted(fills, 'fill')}`
   if (averagePrice === null || periodPrice === null) return what
   const prices = [averagePrice, periodPrice].map((price) => Number.parseFloat(price))
@@ -224,6 +217,9 @@ type Point = SweepData['points'][number]
 /** The page and `--json` have all of them. */
 const SHOWN_MAX = 10
 
+const LONELY =
+  'WARNING  the best point stands alone: the points beside it are far worse. It may be fitted to this period only.'
+
 /** A sweep as text: the best points, how far to trust them, and the walk-forward result. */
 function sweepLines(sweep: SweepData, columns: number): readonly string[] {
   const { points, best, metric, axes, isLonely, walkForward } = sweep
@@ -239,11 +235,7 @@ function sweepLines(sweep: SweepData, columns: number): readonly string[] {
     `SWEEP  ${points.length} combinations, ${byDrawdown ? 'smallest drawdown' : 'best return'} first`,
     ...tableLines(columnsOf(axes), ranked.slice(0, SHOWN_MAX), columns),
     ...(ranked.length > SHOWN_MAX ? [`and ${ranked.length - SHOWN_MAX} more`] : []),
-    ...(isLonely
-      ? [
-          'WARNING  the best point stands alone: the points beside it are far worse. It may be fitted to this period only.',
-        ]
-      : []),
+    ...(isLonely ? [LONELY] : []),
     ...(walkForward === null ? [] : walkedLines(walkForward, axes, columns)),
   ]
 }

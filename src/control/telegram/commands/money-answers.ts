@@ -152,13 +152,9 @@ function sumsOf(figures: Figures, valueToken: Token | undefined): readonly strin
     )
     return texts.length === 0 ? [] : [`${name} ${texts.join(', ')}`]
   }
-  return [
-    ...line('spent', spent),
-    ...line('fees', fees),
-    ...(valueToken === undefined || !figures.realised?.average
-      ? []
-      : [`realised ${signedText(figures.realised.average, valueToken)}`]),
-  ]
+  const realised = figures.realised?.average
+  const profit = realised && valueToken && `realised ${signedText(realised, valueToken)}`
+  return [...line('spent', spent), ...line('fees', fees), ...(profit ? [profit] : [])]
 }
 
 function signedText(amount: bigint, token: Token): string {
