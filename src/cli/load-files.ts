@@ -36,11 +36,6 @@ export type Loaded =
       readonly sound?: readonly Strategy[]
     }
 
-export function load(options: ConfigOptions, io: Pick<Io, 'env'>, sandbox?: unknown): Loaded {
-  const { config: file } = options
-  return withStrategies(loadSettings({ file, env: io.env, overrides: options, sandbox }))
-}
-
 function withStrategies(config: ReturnType<typeof loadSettings>): Loaded {
   if (!config.ok) return config
   const { settings } = config
@@ -51,8 +46,8 @@ function withStrategies(config: ReturnType<typeof loadSettings>): Loaded {
 }
 
 /**
- * Like `load`, and starts the modules of custom strategies. In live mode refuses files that others could write (rule T11),
- * before it loads any module.
+ * Loads the files of a run, and starts the modules of custom strategies. In live mode refuses files that others could write
+ * (rule T11), before it loads any module.
  */
 export async function loadAll(
   options: ConfigOptions,
@@ -60,7 +55,9 @@ export async function loadAll(
   modules: ModuleHost,
   sandbox?: unknown,
 ): Promise<Loaded> {
-  const loaded = load(options, io, sandbox)
+  const { config: file } = options
+  const config = loadSettings({ file, env: io.env, overrides: options, sandbox })
+  const loaded = withStrategies(config)
   if (!loaded.ok) return loaded
   const { settings } = loaded
   // A sandbox's keys are worthless, and skipping the packages speeds up its start.

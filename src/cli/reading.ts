@@ -31,18 +31,6 @@ export async function whileReading(
   io: Io,
   show: (reading: Reading) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const files = filesOf(options, io)
-  if (files.stateDir === undefined) throw refusalOf(files.problems)
-  const view = await readState(files.stateDir)
-  if (view === undefined) throw noState(files.stateDir, files.problems)
-  const code = await show({ ...files, stateDir: files.stateDir, view })
-  if (files.problems.length > 0) io.stderr.write(`${renderAll(files.problems, io)}\n`)
-  return code
-}
-
-type Files = Omit<Reading, 'stateDir' | 'view'> & { readonly stateDir: string | undefined }
-
-function filesOf(options: ConfigOptions, io: Io): Files {
   const loaded = loadForReading(options, io)
   const { settings } = loaded
   const strategies = loaded.ok ? loaded.strategies : (loaded.sound ?? [])
@@ -50,7 +38,12 @@ function filesOf(options: ConfigOptions, io: Io): Files {
   const typed = options.stateDir ?? (io.env['TRANCHED_STATE_DIR'] || undefined)
   const stateDir =
     settings?.stateDir ?? typed ?? findStateDir({ file: options.config, env: io.env })
-  return { stateDir, settings, strategies, problems }
+  if (stateDir === undefined) throw refusalOf(problems)
+  const view = await readState(stateDir)
+  if (view === undefined) throw noState(stateDir, problems)
+  const code = await show({ stateDir, settings, strategies, problems, view })
+  if (problems.length > 0) io.stderr.write(`${renderAll(problems, io)}\n`)
+  return code
 }
 
 /** Existing records, including archived ones; missing ones are reported on stderr. */

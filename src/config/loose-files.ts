@@ -137,7 +137,7 @@ class Search {
     const key = `${forbidden} ${dir}`
     if (this.#trees.has(key)) return []
     this.#trees.add(key)
-    return namesIn(dir)
+    return ifReadable(() => readdirSync(dir)) ?? []
   }
 
   /** Checks an entry. Returns the directory that it is or links to, so that its entries are checked too. */
@@ -193,8 +193,7 @@ class Search {
     if (this.#ways.has(dir)) return
     this.#ways.add(dir)
     const stat = statOf(dir)
-    if (stat === undefined) return
-    if (!this.#belongs(dir, stat, 'chown')) return
+    if (stat === undefined || !this.#belongs(dir, stat, 'chown')) return
     const { forbidden, remedy } = WRITTEN_BY_OTHERS
     if ((stat.mode & STICKY) === 0 && (stat.mode & forbidden) !== 0)
       this.#report(dir, 'group or others may replace what is in this directory', remedy)
@@ -219,21 +218,14 @@ class Search {
   }
 }
 
+const statOf = (path: string) => ifReadable(() => lstatSync(path))
+
 /** Undefined if the file cannot be read, which is reported elsewhere. */
-function statOf(path: string): Stats | undefined {
+function ifReadable<Found>(read: () => Found): Found | undefined {
   try {
-    return lstatSync(path)
+    return read()
   } catch (error) {
     codeOf(error)
     return undefined
-  }
-}
-
-function namesIn(dir: string): readonly string[] {
-  try {
-    return readdirSync(dir)
-  } catch (error) {
-    codeOf(error)
-    return []
   }
 }

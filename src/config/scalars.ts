@@ -116,9 +116,8 @@ export const flag = scalar({
   json: { type: 'boolean' },
   read: (text) => {
     if (text === 'true' || text === 'false') return meant(text === 'true')
-    return refused('this is neither true nor false', {
-      suggestion: FLAG_WORDS.get(text.toLowerCase()),
-    })
+    const suggestion = FLAG_WORDS.get(text.toLowerCase())
+    return refused('this is neither true nor false', { suggestion })
   },
 })
 
@@ -172,7 +171,6 @@ export const address = scalar<Address>({
   },
 })
 
-/** Key of a map by address. */
 export const addressKey = z.string().regex(/^0x[0-9a-fA-F]{40}$/, '0x and 40 hex digits')
 
 /** keccak256 of a contract's code, in lower case. */
@@ -187,14 +185,12 @@ export const codeHash = scalar<Hex>({
 
 export const webAddress = scalar({
   expected: 'an http:// or https:// address',
-  json: { type: 'string' },
   read: (text) => (toHttpUrl(text) ? meant(text) : refused('this is not a web address')),
 })
 
 /** Base URL of a REST service, without a trailing slash; paths are appended to it. */
 export const serviceAddress = scalar({
   expected: 'an http:// or https:// address without query, fragment and /api/v1, which is appended',
-  json: { type: 'string' },
   read: (text) => {
     const url = toHttpUrl(text)
     if (url === undefined) return refused('this is not a web address')
@@ -214,7 +210,6 @@ const BOT_TOKEN = /^\d{1,20}:[\w-]{8,100}$/
 
 export const botToken = scalar({
   expected: 'the token of a bot, as BotFather gives it, from a variable',
-  json: { type: 'string' },
   read: (text) => (BOT_TOKEN.test(text) ? meant(text) : refused('this is not a bot token')),
 })
 

@@ -194,14 +194,9 @@ export function askControl(
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
       way.leave()
-      const answer = answerOf(text)
-      if (answer !== undefined) resolve({ tag: 'answered', answer })
+      // Without its end of line, the answer was cut off.
+      if (text.endsWith('\n')) resolve({ tag: 'answered', answer: JSON.parse(text) })
       else resolve({ tag: isConnected ? 'silent' : 'absent' })
     })
   })
-}
-
-/** Undefined if the answer was cut off. */
-function answerOf(text: string): ControlAnswer | undefined {
-  return text.endsWith('\n') ? (JSON.parse(text) as ControlAnswer) : undefined
 }

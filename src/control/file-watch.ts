@@ -4,7 +4,6 @@ import { join } from 'node:path'
 const SETTLE_MS = 300
 /** Files that keep changing are reported after this time. */
 const SETTLE_MS_MAX = 3_000
-/** Maximum watched subdirectories. */
 const INNER_DIRECTORIES_MAX = 64
 
 /**

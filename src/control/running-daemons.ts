@@ -1,12 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  statSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { HeldClaim } from '../store/lock/lock-claims.ts'
 import { LOCK, readLock } from '../store/lock/state-lock.ts'
@@ -15,7 +8,6 @@ import { CONTROL_SOCKET } from './control-socket.ts'
 /** A claim has a few hundred bytes, and a lock has few claims. */
 const LOCK_BYTES_MAX = 1_048_576
 
-/** A process that holds a directory. */
 export type Holding = HeldClaim & { readonly dir: string }
 
 /**
@@ -23,7 +15,7 @@ export type Holding = HeldClaim & { readonly dir: string }
  * the open locks, and each lock names its holder, so a crash leaves no stale entry. Throws if open files cannot be listed.
  */
 export function heldDirectories(): readonly Holding[] {
-  const hasProc = existsSync('/proc/self/fd')
+  const hasProc = fs.existsSync('/proc/self/fd')
   const open = directoriesOf(hasProc ? openLocks() : lsofLocks())
   const bound = directoriesOf(hasProc ? boundSockets() : [])
   const found = [
@@ -35,12 +27,12 @@ export function heldDirectories(): readonly Holding[] {
 }
 
 function directoriesOf(places: readonly string[]): ReadonlySet<string> {
-  return new Set(places.map(dirname).flatMap((dir) => ifReadable(() => [realpathSync(dir)])))
+  return new Set(places.map(dirname).flatMap((dir) => ifReadable(() => [fs.realpathSync(dir)])))
 }
 
 function holdingOf(dir: string, admitted: readonly HeldClaim['status'][]): readonly Holding[] {
   return ifReadable(() => {
-    const { size } = statSync(join(dir, LOCK))
+    const { size } = fs.statSync(join(dir, LOCK))
     // Another program's file may have this name. A pipe has size 0 and would be read forever.
     if (size === 0 || size > LOCK_BYTES_MAX) return []
     const holder = readLock(dir)
@@ -53,7 +45,7 @@ function openLocks(): readonly string[] {
   return entriesOf('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => entriesOf(`/proc/${pid}/fd`).map((fd) => `/proc/${pid}/fd/${fd}`))
-    .flatMap((link) => ifReadable(() => [readlinkSync(link)]))
+    .flatMap((link) => ifReadable(() => [fs.readlinkSync(link)]))
     .filter((path) => basename(path) === LOCK)
 }
 
@@ -61,14 +53,15 @@ function openLocks(): readonly string[] {
  * Control sockets of this network namespace. Needed because only root sees open files of processes in other user namespaces.
  */
 export function boundSockets(): readonly string[] {
-  return readFileSync('/proc/net/unix', 'utf8')
+  return fs
+    .readFileSync('/proc/net/unix', 'utf8')
     .split('\n')
     .map((line) => line.slice(line.indexOf('/')))
     .filter((path) => path.startsWith('/') && basename(path) === CONTROL_SOCKET)
 }
 
 function entriesOf(dir: string): readonly string[] {
-  return ifReadable(() => readdirSync(dir))
+  return ifReadable(() => fs.readdirSync(dir))
 }
 
 /** Empty for ended processes and for files of other users. */

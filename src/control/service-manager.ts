@@ -48,7 +48,6 @@ export function createServiceManager(options: ServiceManagerOptions) {
       periodMs / PINGS,
     ).unref()
   return {
-    /** Reports that startup is complete. */
     ready: () => send('READY=1', status()),
     stopping: () => send('STOPPING=1', status()),
     close: () => clearInterval(pings),

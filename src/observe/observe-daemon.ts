@@ -12,31 +12,22 @@ export const DAEMON = {
     observe(event, { log, metrics }) {
       const { type, mode, owner, strategies, openIntents, halted } = event
       metrics.halted.set(halted === undefined ? 0 : 1)
-      if (halted !== undefined)
-        log.warn(`halted since ${instantText(halted.atMs / 1_000)}: ${halted.detail}`, {
-          event: 'pause',
-          cause: halted.cause,
-        })
+      if (halted !== undefined) {
+        const since = instantText(halted.atMs / 1_000)
+        log.warn(`halted since ${since}: ${halted.detail}`, { event: 'pause', cause: halted.cause })
+      }
       const pending = openIntents === 0 ? '' : `, ${openIntents} open intents to resolve`
-      log.info(
-        `started in ${mode} mode: ${manyStrategies(strategies)}, wallet ${owner}${pending}`,
-        {
-          event: type,
-          mode,
-          owner,
-          strategies,
-          openIntents,
-        },
-      )
+      const text = `started in ${mode} mode: ${manyStrategies(strategies)}, wallet ${owner}${pending}`
+      log.info(text, { event: type, mode, owner, strategies, openIntents })
     },
-    notify: ({ mode, owner, strategies, openIntents, halted }) =>
-      notification('started', `The daemon is running, with ${manyStrategies(strategies)}`, [
-        `Mode ${mode}, wallet ${owner}.`,
-        ...(openIntents === 0
-          ? []
-          : [`Open orders: ${openIntents}. They are followed to their end.`]),
-        ...(halted === undefined ? [] : ['It is still halted: `tranched resume` lifts the halt.']),
-      ]),
+    notify({ mode, owner, strategies, openIntents, halted }) {
+      const lines = [`Mode ${mode}, wallet ${owner}.`]
+      if (openIntents > 0)
+        lines.push(`Open orders: ${openIntents}. They are followed to their end.`)
+      if (halted !== undefined) lines.push('It is still halted: `tranched resume` lifts the halt.')
+      const subject = `The daemon is running, with ${manyStrategies(strategies)}`
+      return notification('started', subject, lines)
+    },
     // A start reads all files, and accepts all or none.
     ends: () => [FILES_TOPIC],
   },
@@ -68,11 +59,8 @@ export const DAEMON = {
   'files-stale': {
     observe({ type, files, detail }, { log, metrics }) {
       metrics.strategiesStale.set(files)
-      if (files > 0)
-        log.error(`files not reloaded, the old ones keep running:\n${detail}`, {
-          event: type,
-          files,
-        })
+      const text = `files not reloaded, the old ones keep running:\n${detail}`
+      if (files > 0) log.error(text, { event: type, files })
     },
     notify({ files, detail }) {
       if (files === 0) return undefined
@@ -90,11 +78,8 @@ export const DAEMON = {
   'next-slot'(event, { log, metrics }) {
     const { type, strategy, nextSlotSeconds, lastFillAtMs, paused, held } = event
     const next = nextSlotSeconds === undefined ? 'never' : instantText(nextSlotSeconds)
-    log.debug(`scheduled ${strategy}, next slot ${next}`, {
-      event: type,
-      strategy,
-      nextSlotSeconds,
-    })
+    const fields = { event: type, strategy, nextSlotSeconds }
+    log.debug(`scheduled ${strategy}, next slot ${next}`, fields)
     const { nextSlot, lastFill } = metrics
     metrics.paused.set({ strategy }, paused ? 1 : 0)
     metrics.held.set({ strategy }, held ? 1 : 0)

@@ -9,12 +9,8 @@ export const ORDERS = {
   'quote-verified'(event, { log }) {
     const { intentId, sellAmount, minAmountOut, deadlineSeconds } = event
     if (!log.enabled('debug')) return
-    log.debug(`verified a quote for ${intentId}`, {
-      ...subject(event),
-      sellAmount,
-      minAmountOut,
-      deadlineSeconds,
-    })
+    const fields = { ...subject(event), sellAmount, minAmountOut, deadlineSeconds }
+    log.debug(`verified a quote for ${intentId}`, fields)
   },
 
   'order-waits'(event, { log }) {

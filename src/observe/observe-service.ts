@@ -8,17 +8,14 @@ const ARCHIVE_TOPIC = 'archive'
 
 export const SERVICES = {
   request(event, { log, metrics }, { labels }) {
-    const { service, durationMs } = event
-    const route = labels.route(event.route)
-    const status = labels.status(event.status)
-    if (log.enabled('debug'))
-      log.debug(`${service} ${route}: ${status} in ${durationMs.toFixed(1)} ms`, {
-        event: event.type,
-        service,
-        route: event.route,
-        status: event.status,
-        durationMs,
-      })
+    const { type, durationMs, ...asked } = event
+    const { service } = asked
+    const route = labels.route(asked.route)
+    const status = labels.status(asked.status)
+    if (log.enabled('debug')) {
+      const text = `${service} ${route}: ${status} in ${durationMs.toFixed(1)} ms`
+      log.debug(text, { event: type, ...asked, durationMs })
+    }
     metrics.requests.inc({ service, route, status })
     metrics.requestDuration.observe({ service, route }, seconds(durationMs))
   },

@@ -78,7 +78,6 @@ function handle(event: RuntimeEvent, to: Observers, memory: Memory): void {
   to.log[level](sentence.text, { event: event.type, ...sentence.details, ...subjectOf(event) })
 }
 
-/** Notices of a runtime event; usually none. */
 export function noticesOfRuntime(event: RuntimeEvent, texts: TextContext): readonly Notice[] {
   const handler = BY_TYPE.get(event.type)
   const notified = handler?.notify?.(event, texts)

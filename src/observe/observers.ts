@@ -9,12 +9,7 @@ export type Observers = {
   readonly metrics: Metrics
 }
 
-/** State across events: closed label sets, and recently logged incidents. */
-export type Memory = {
-  readonly labels: Readonly<Record<'route' | 'status' | 'cause', (value: string) => string>>
-  /** False if the incident was logged in the last minute, or within `repeatAfterMs`. */
-  readonly isNews: (incident: string, repeatAfterMs?: number) => boolean
-}
+export type Memory = ReturnType<typeof createMemory>
 
 type Observed<Type extends RuntimeEvent['type']> = Extract<RuntimeEvent, { type: Type }>
 
@@ -40,23 +35,23 @@ export type Handlers = {
 const REPEAT_AFTER_MS = 60_000
 const INCIDENTS_MAX = 100
 
-export function createMemory(): Memory {
+/** State across events: closed label sets, and recently logged incidents. */
+export function createMemory() {
+  const loggedAt = new Map<string, number>()
   return {
     labels: { route: closedLabels(), status: closedLabels(), cause: closedLabels() },
-    isNews: rememberIncidents(),
-  }
-}
-
-/** A node that is down for hours causes one line a minute, not one per tick. */
-function rememberIncidents(): Memory['isNews'] {
-  const loggedAt = new Map<string, number>()
-  return (incident, repeatAfterMs = REPEAT_AFTER_MS) => {
-    const nowMs = performance.now()
-    const lastMs = loggedAt.get(incident)
-    if (lastMs !== undefined && nowMs - lastMs < repeatAfterMs) return false
-    if (loggedAt.size >= INCIDENTS_MAX) loggedAt.clear()
-    loggedAt.set(incident, nowMs)
-    return true
+    /**
+     * False if the incident was logged in the last minute, or within `repeatAfterMs`: a node that is down for hours causes one
+     * line a minute, not one per tick.
+     */
+    isNews(incident: string, repeatAfterMs = REPEAT_AFTER_MS): boolean {
+      const nowMs = performance.now()
+      const lastMs = loggedAt.get(incident)
+      if (lastMs !== undefined && nowMs - lastMs < repeatAfterMs) return false
+      if (loggedAt.size >= INCIDENTS_MAX) loggedAt.clear()
+      loggedAt.set(incident, nowMs)
+      return true
+    },
   }
 }
 

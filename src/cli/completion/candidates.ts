@@ -6,7 +6,6 @@ import { defaultConfig, EXIT, type ExitCode, type Io } from '../process/io.ts'
 
 type Candidate = { readonly value: string; readonly description: string }
 
-/** Possible completions: words, files or directories. */
 type Completion =
   | { readonly kind: 'words'; readonly candidates: readonly Candidate[] }
   | { readonly kind: 'files' }
@@ -55,19 +54,12 @@ export function complete(root: Command, words: readonly string[], names: Names):
   return ofWords(found.candidates.filter(({ value }) => value.startsWith(current)))
 }
 
-type Walked = {
-  readonly command: Command
-  readonly typed: TypedOptions
-  readonly pending: Value | undefined
-  /** Number of the command's arguments so far. */
-  readonly given: number
-}
-
 type Value = { readonly name: string; readonly choices: readonly string[] | undefined }
 
-function walk(root: Command, words: readonly string[]): Walked {
+function walk(root: Command, words: readonly string[]) {
   let command = root
   let pending: Option | undefined
+  /** Number of the command's arguments so far. */
   let given = 0
   const typed: Record<string, string> = {}
   for (const word of words) {
@@ -131,12 +123,8 @@ export function answerCompletion(root: Command, words: readonly string[], io: Io
 }
 
 function namesOf(what: Named, { config, ...typed }: TypedOptions, io: Io): readonly string[] {
-  const file = config ?? defaultConfig(io)
-  const options = {
-    config: file,
-    strategiesDir: typed['strategiesDir'],
-    stateDir: typed['stateDir'],
-  }
+  const { strategiesDir, stateDir } = typed
+  const options = { config: config ?? defaultConfig(io), strategiesDir, stateDir }
   if (what === 'strategy') return strategyNames(options, io)
   const found = settingsForReading(options, io)
   return found.ok ? [...found.settings.prices.keys()] : []

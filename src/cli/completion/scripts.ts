@@ -1,6 +1,3 @@
-export const SHELLS = ['bash', 'zsh', 'fish'] as const
-export type Shell = (typeof SHELLS)[number]
-
 /*
  * Each script asks the program for completions: `tranched complete -- WORDS` prints one candidate per line, with a tab
  * before its description, or a single line `:files` or `:directories`.
@@ -60,8 +57,4 @@ end
 complete -c tranched -f -a '(__tranched_complete)'
 `
 
-const SCRIPTS: Readonly<Record<Shell, string>> = { bash: BASH, zsh: ZSH, fish: FISH }
-
-export function completionScript(shell: Shell): string {
-  return SCRIPTS[shell]
-}
+export const SCRIPTS: Readonly<Record<string, string>> = { bash: BASH, zsh: ZSH, fish: FISH }

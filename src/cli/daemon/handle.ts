@@ -72,11 +72,12 @@ async function listenAfar(
   const { stateDir, control: afar } = input.settings
   if (afar.telegram === undefined) return undefined
   try {
-    const [{ startRemote }, { createMoneyAnswers }, { findWhy, slotIn }, page] = await Promise.all([
+    const [remotes, { createMoneyAnswers }, { findWhy, slotIn }, search, rows] = await Promise.all([
       import('../../control/telegram/commands/telegram-control.ts'),
       import('../../control/telegram/commands/money-answers.ts'),
       import('../../ui/page/server/why.ts'),
-      fillsModules(),
+      import('../../ui/page/server/fill-search.ts'),
+      import('../../ui/page/server/fill-rows.ts'),
     ])
     const snapshot = (): StatusSnapshot => ({
       ...input.snapshot(),
@@ -87,7 +88,7 @@ async function listenAfar(
     const place = { dir: stateFiles(stateDir).journal, archive: journal.archive }
     const hiding = { clean: scrubber.text, value: scrubber.value }
     const closed = new AbortController()
-    const explorers = byRoute(() => page.createExplorer(undefined))
+    const explorers = byRoute(() => rows.createExplorer(undefined))
     const money = createMoneyAnswers({
       ...input,
       valueToken: valueTokenOf(prices.values()),
@@ -95,11 +96,11 @@ async function listenAfar(
       signal: closed.signal,
       async fills(limit) {
         const query = { limit, before: undefined, strategy: undefined }
-        const { entries } = await page.searchFills(place, query)
-        return entries.map((each) => page.fillRow(each, explorers))
+        const { entries } = await search.searchFills(place, query)
+        return entries.map((each) => rows.fillRow(each, explorers))
       },
     })
-    const remote = startRemote({
+    const remote = remotes.startRemote({
       ...input,
       money,
       settings: afar.telegram,
@@ -122,14 +123,6 @@ async function listenAfar(
     input.log.error('commands over Telegram are off until a restart', { err: error })
     return undefined
   }
-}
-
-async function fillsModules() {
-  const [search, rows] = await Promise.all([
-    import('../../ui/page/server/fill-search.ts'),
-    import('../../ui/page/server/fill-rows.ts'),
-  ])
-  return { ...search, ...rows }
 }
 
 async function listen(

@@ -106,17 +106,19 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     })
     observing.registerStrategies(input.strategies)
     const anchors = await openAnchors(settings, addresses, clock)
+    const { archive: dir, keepFiles } = settings.journal
     opened = await openState(settings.mode, {
       dir: settings.stateDir,
       lock,
       anchors,
       clock,
       key: wallets.journalKey,
-      archive: archiveOf(settings),
+      archive: dir === undefined ? undefined : { dir, keepFiles },
       recorded: observing.recorded,
       observe: observing.observe,
       onFatal: (error) => {
-        if (isOfDisk(error)) faultOfDisk = error
+        // A state directory or anchor taken by another daemon is not a disk fault.
+        if (!(error instanceof OperatorError) || error.means === 'failed') faultOfDisk = error
         stopFor(error, `the journal failed: ${error.message}`)
       },
     })
@@ -137,22 +139,9 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     const site = await siteOf(page)
     const server = await observing.serve(watch.probes, { site, control, tokens })
     try {
-      ended = await trade({
-        ...input,
-        trader,
-        operator,
-        anchors,
-        clock,
-        journal,
-        lastSeq,
-        observing,
-        shutdown,
-        server,
-        watch,
-        page,
-        pageControl: control,
-        manager,
-      })
+      const state = { clock, journal, lastSeq, anchors }
+      const serving = { observing, server, watch, page, pageControl: control, manager }
+      ended = await trade({ ...input, ...state, ...serving, trader, operator, shutdown })
     } finally {
       await server.close()
     }
@@ -199,15 +188,6 @@ function namedWallets(
   const wallets = new Map([[gasless.wallet, trader]])
   if (aggregator !== undefined && operator !== undefined) wallets.set(aggregator.wallet, operator)
   return wallets
-}
-
-function archiveOf({ journal: { archive: dir, keepFiles } }: Settings) {
-  return dir === undefined ? undefined : { dir, keepFiles }
-}
-
-/** A state directory or anchor taken by another daemon is not a disk fault. */
-function isOfDisk(fault: Error): boolean {
-  return !(fault instanceof OperatorError) || fault.means === 'failed'
 }
 
 /** Refuses one key for both wallets, under any names (rules A5, T11). */
@@ -272,11 +252,9 @@ function openBookkeeping(
         await clock.sleep(REST_MS, closed.signal)
         closed.signal.throwIfAborted()
       }
+      const unread = 'costs and profit are unknown: the journal could not be read'
       keeper.readBack(inSlices<ReadRecord>(read, rest), lastSeq).catch((error: unknown) => {
-        if (!closed.signal.aborted)
-          log.warn('costs and profit are unknown: the journal could not be read', {
-            err: error,
-          })
+        if (!closed.signal.aborted) log.warn(unread, { err: error })
       })
     },
     close: (): void => closed.abort(),

@@ -56,17 +56,9 @@ export async function runOnSandbox(options: RunOptions, io: Io): Promise<ExitCod
       await writeSandboxKeys(sandbox, { keyFile })
       return await withModules(async (modules) => {
         const loadAgain = () => loadAll(options, io, modules, config)
-        return runLocked({
-          ...orRefuse(await loadAgain()),
-          ...observing,
-          options,
-          io,
-          lock,
-          modules,
-          loadAgain,
-          prepare: readySandboxAccount,
-          failing: sandbox.failed,
-        })
+        const run = { ...orRefuse(await loadAgain()), ...observing, options, io, lock, modules }
+        const own = { prepare: readySandboxAccount, failing: sandbox.failed }
+        return runLocked({ ...run, ...own, loadAgain })
       })
     } finally {
       await sandbox.stop()

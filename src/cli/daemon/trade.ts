@@ -216,7 +216,6 @@ async function checkServiceTokens(
   })
 }
 
-/** Logs locations, schedules and next due times. */
 function announce(input: Trading, agenda: Agenda): void {
   const { log, settings, strategies } = input
   const { address: servedAt } = input.server

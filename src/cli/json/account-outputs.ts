@@ -64,17 +64,16 @@ export const gastankDeposit = outcome({
 })
 export type GastankDepositData = z.output<typeof gastankDeposit>
 
+const PROPOSER = z.enum(['trustless', 'trusted'])
+
 export const delegationStatus = done({
   account: s.address('account that makes the calls'),
   chainId: s.count('chain id of the account'),
   code: s.text('code of the account in hex; `0x` if it has none'),
   delegate: s.nullable('contract that the account delegates to; null if none', s.address()),
-  proposer: s.nullable(
-    'proposer in the config that `delegate` is; null if neither',
-    z.enum(['trustless', 'trusted']),
-  ),
+  proposer: s.nullable('proposer in the config that `delegate` is; null if neither', PROPOSER),
   isAsConfigured: s.flag('whether the delegate is the configured proposer'),
-  configured: s.oneOf('proposer that the config asks for', ['trustless', 'trusted']),
+  configured: PROPOSER.describe('proposer that the config asks for'),
   nestedNonce: s.nullable('next nonce; null if the account did not answer', s.bigWhole()),
   domain: s.nullable('EIP-712 domain reported by the account; null if none', {
     name: s.text('EIP-712 name'),
@@ -95,10 +94,12 @@ export const delegationChange = outcome({
 })
 export type DelegationChangeData = z.output<typeof delegationChange>
 
+const APPROVALS = ['exact', 'budget', 'unlimited'] as const
+
 export const approvalsList = done({
   owner: s.address('trading wallet'),
   permit2: s.address('Permit2 contract'),
-  approval: s.oneOf('`gasless.approval` in the config', ['exact', 'budget', 'unlimited']),
+  approval: s.oneOf('`gasless.approval` in the config', APPROVALS),
   tokens: s.list("config's tokens on the trading chain", {
     token: s.text('symbol'),
     address: s.address('token contract'),
@@ -108,9 +109,7 @@ export const approvalsList = done({
     wants: s.nullable('allowance that the config wants; null if strategy files cannot be read', {
       type: s.oneOf('`nothing` if no strategy sells the token; `exact`: the amount of each order', [
         'nothing',
-        'exact',
-        'budget',
-        'unlimited',
+        ...APPROVALS,
       ]),
       amount: s.nullable('amount of a `budget`; null otherwise', s.amount()),
     }),

@@ -13,6 +13,8 @@ export const backtestReport = outcome({
 })
 export type BacktestData = z.output<typeof backtestReport>
 
+const ENDS = ['whole', 'stopped', 'unread'] as const
+
 export const fetchReport = outcome({
   message: s.text('human-readable result'),
   feeds: s.list('feeds in the order of the config, up to the one that a signal stopped', {
@@ -23,11 +25,10 @@ export const fetchReport = outcome({
     added: s.count('rounds written'),
     skipped: s.count('rounds left out because their answer is not a valid price'),
     removed: s.count('rounds removed because a reorganisation undid them'),
-    end: s.oneOf('`whole`, `stopped` by a signal, or `unread` if the chain could not be read', [
-      'whole',
-      'stopped',
-      'unread',
-    ]),
+    end: s.oneOf(
+      '`whole`, `stopped` by a signal, or `unread` if the chain could not be read',
+      ENDS,
+    ),
     detail: s.nullable('why the chain could not be read; null if it could', s.text()),
   }),
 })

@@ -6,19 +6,14 @@ import { fillReopened } from '../../journal/events/order/fills.ts'
 import { KIND_NAMES } from '../../strategies/registry.ts'
 import * as s from '../../system/json-shapes.ts'
 import { ROUTE_NAMES } from '../../venues/projections.ts'
-import { CHECK_IDS, SECTIONS } from '../commands/doctor/check.ts'
+import { CHECK_IDS, SECTIONS, VERDICTS } from '../commands/doctor/check.ts'
 import { cap, deadlineAt, done, MODES, orderState, outcome, problem } from './shapes.ts'
 
 const CAUSES = ['operator', 'failure-streak', 'drawdown', 'evidence'] as const
+const NO_REASONS = ['filled', 'missed'] as const
 /** A reason may occur in several sets. */
 const END_REASONS = [
-  ...new Set([
-    ...SKIP_REASONS,
-    ...REFUSAL_REASONS,
-    ...FAILURE_REASONS,
-    'filled',
-    'missed',
-  ] as const),
+  ...new Set([...SKIP_REASONS, ...REFUSAL_REASONS, ...FAILURE_REASONS, ...NO_REASONS]),
 ]
 
 const slotName = s.text('STRATEGY:EPOCH_SECONDS, as `why` takes it')
@@ -54,12 +49,7 @@ export const doctor = outcome({
   checks: s.list('all checks, in display order', {
     id: s.oneOf('name of the check; docs/doctor.md explains each', CHECK_IDS),
     section: s.oneOf('section that shows the check', SECTIONS),
-    verdict: s.oneOf('`unknown` if the check did not apply or was inconclusive', [
-      'fine',
-      'warning',
-      'fault',
-      'unknown',
-    ]),
+    verdict: s.oneOf('`unknown` if the check did not apply or was inconclusive', VERDICTS),
     says: s.text('human-readable finding'),
     remedy: s.nullable('how to fix it; null if there is nothing to do', s.text()),
   }),
@@ -153,15 +143,14 @@ export const status = done({
 })
 export type StatusData = z.output<typeof status>
 
+const VIA = [...ROUTE_NAMES, 'paper'] as const
+
 const fill = z.strictObject({
   intentId: s.text('STRATEGY:EPOCH_SECONDS:LEG'),
   paid: s.nullable('amount sold; null for a call', s.amount()),
   received: s.nullable('amount bought; null for a call', s.amount()),
   call: s.nullable('called function; null for a swap', s.text()),
-  via: s.oneOf('route; `paper`: booked by a dry-run, nothing was signed', [
-    ...ROUTE_NAMES,
-    'paper',
-  ]),
+  via: s.oneOf('route; `paper`: booked by a dry-run, nothing was signed', VIA),
   txHash: s.nullable('transaction; null on paper or if unknown', s.hash()),
 })
 export type SlotFill = z.output<typeof fill>

@@ -134,5 +134,4 @@ export const entry = z.strictObject({
   what: s.nullable('call, or purpose of an own transaction; null otherwise', s.text()),
   txHash: s.nullable('transaction; null on paper or if unknown', s.hash()),
 })
-/** A ledger entry for other programs. */
 export type EntryData = z.output<typeof entry>

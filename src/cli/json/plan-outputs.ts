@@ -3,12 +3,10 @@ import { REFUSAL_REASONS } from '../../domain/order/reason.ts'
 import * as s from '../../system/json-shapes.ts'
 import { done } from './shapes.ts'
 
+const SOURCES = ['journal', 'quote', 'none'] as const
+
 const costs = s.object('expected costs', {
-  source: s.oneOf('basis of the averages; `none` if nothing is known', [
-    'journal',
-    'quote',
-    'none',
-  ]),
+  source: s.oneOf('basis of the averages; `none` if nothing is known', SOURCES),
   orders: s.count('fills and calls of the last 30 days; 0 without any'),
   ordersPerMonth: s.nullable(
     'most orders in the next 30 days by the schedule; for a price rule those of the last 30; null if unknown',

@@ -45,14 +45,8 @@ export type FailureData = z.output<typeof failure>
 
 export const MODES = ['sandbox', 'dry-run', 'live'] as const
 
-export const orderState = s.oneOf('state of the order; see docs/outcomes.md', [
-  'planned',
-  'exposed',
-  'accepted',
-  'lapsing',
-  'filled',
-  'closed',
-])
+const STATES = ['planned', 'exposed', 'accepted', 'lapsing', 'filled', 'closed'] as const
+export const orderState = s.oneOf('state of the order; see docs/outcomes.md', STATES)
 export const deadlineAt = s.nullable(
   'latest time at which the signature may execute; null if nothing is signed or it has no deadline',
   s.time(),

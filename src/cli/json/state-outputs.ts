@@ -6,6 +6,7 @@ const span = {
   from: s.count('position of the first record'),
   to: s.count('position of the last record'),
 }
+const MACS = ['right', 'unchecked', 'none'] as const
 const proof = {
   format: z.literal([1, 2]).describe('format of the journal'),
   records: s.count('records read in order'),
@@ -16,11 +17,7 @@ const proof = {
   missing: s.nullable('unavailable range of the oldest records; null if all are available', span),
   files: s.count('files of the journal'),
   archived: s.count('files in the archive'),
-  macs: s.oneOf("`right`: from the wallet's daemon; `unchecked`: no key; `none`: not signed", [
-    'right',
-    'unchecked',
-    'none',
-  ]),
+  macs: s.oneOf("`right`: from the wallet's daemon; `unchecked`: no key; `none`: not signed", MACS),
   tornBytes: s.count('bytes of an incomplete last append'),
   snapshotSeq: s.nullable('last record in state.json; null if it cannot be read', s.count()),
   faults: s.list('faults; empty if nothing is missing or altered', {

@@ -129,9 +129,8 @@ export function printOutcome<Data extends Output & { readonly message: string } 
 ): ExitCode {
   const { ok = true } = given
   const message = ok ? given.message : withoutKeys(given.message)
-  const stream = ok ? io.stdout : io.stderr
-  if (!options.json)
-    stream.write(`${wrapped(message.split('\n'), columnsOf({ stdout: stream })).join('\n')}\n`)
-  else print<Data>(io, options, { ...given, message }, () => [])
+  if (options.json) return print<Data>(io, options, { ...given, message }, () => [])
+  const stdout = ok ? io.stdout : io.stderr
+  stdout.write(`${wrapped(message.split('\n'), columnsOf({ stdout })).join('\n')}\n`)
   return ok ? EXIT.done : EXIT.failed
 }

@@ -5,21 +5,10 @@ import type { Io } from './io.ts'
 
 const TERMINATION = ['SIGINT', 'SIGTERM'] as const
 
-export type Signals = Pick<Io, 'onSignal' | 'onHangup'> & {
-  /**
-   * From now on no signal ends the process: a signal without a listener is kept for the next one. For daemons, whose start
-   * takes time and must end cleanly.
-   */
-  hold(): void
-  /** True once a termination signal has come. */
-  wasTerminated(): boolean
-}
+export type Signals = ReturnType<typeof createSignals>
 
 /** `impatient` is called at the second termination signal. */
-export function createSignals(
-  process: Pick<NodeJS.Process, 'on' | 'off'>,
-  impatient: () => void,
-): Signals {
+export function createSignals(process: Pick<NodeJS.Process, 'on' | 'off'>, impatient: () => void) {
   const kept: { termination?: string; hangup?: true } = {}
   const terminations = new Set<(name: string) => void>()
   const hangups = new Set<() => void>()
@@ -43,13 +32,18 @@ export function createSignals(
   }
 
   return {
-    hold() {
+    /**
+     * From now on no signal ends the process: a signal without a listener is kept for the next one. For daemons, whose start
+     * takes time and must end cleanly.
+     */
+    hold(): void {
       listen()
       isHeld = true
       process.on('SIGHUP', hangUp)
     },
-    wasTerminated: () => seen > 0,
-    onSignal(listener) {
+    /** True once a termination signal has come. */
+    wasTerminated: (): boolean => seen > 0,
+    onSignal(listener: (name: string) => void) {
       listen()
       terminations.add(listener)
       const { termination } = kept
@@ -61,7 +55,7 @@ export function createSignals(
         for (const [name, handler] of handlers) process.off(name, handler)
       }
     },
-    onHangup(listener) {
+    onHangup(listener: () => void) {
       if (!isHeld && hangups.size === 0) process.on('SIGHUP', hangUp)
       hangups.add(listener)
       const { hangup } = kept

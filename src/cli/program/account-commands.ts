@@ -38,9 +38,8 @@ function addWallet({ root, does, io }: Program): void {
 }
 
 function addGasTank({ root, io, does }: Program): void {
-  const gastank = root
-    .command('gastank')
-    .description('the deposit that pays for aggregated transactions')
+  const about = 'the deposit that pays for aggregated transactions'
+  const gastank = root.command('gastank').description(about)
   configured(gastank.command('status'))
     .description('show what the service and the chain hold for the account, and how long it lasts')
     .action(async (options) => does((await load.gastank()).gastankStatus(options, io)))
@@ -58,9 +57,8 @@ const DIRECT =
   'send an ordinary transaction from the account, at its own expense, instead of using the service'
 
 function addDelegation({ root, io, does }: Program): void {
-  const delegation = root
-    .command('delegation')
-    .description("the code behind the aggregator's account (EIP-7702)")
+  const about = "the code behind the aggregator's account (EIP-7702)"
+  const delegation = root.command('delegation').description(about)
   configured(delegation.command('status'))
     .description('show the code, its proposer and what it answers')
     .action(async (options) => does((await load.delegation()).delegationStatus(options, io)))
@@ -78,9 +76,8 @@ function addDelegation({ root, io, does }: Program): void {
 }
 
 function addApprovals({ root, io, does }: Program): void {
-  const approvals = root
-    .command('approvals')
-    .description('what Permit2 may spend from the trading wallet')
+  const about = 'what Permit2 may spend from the trading wallet'
+  const approvals = root.command('approvals').description(about)
   configured(approvals.command('list'))
     .description(
       'show the allowance of each token in the config, and the one that the config wants',

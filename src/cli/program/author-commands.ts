@@ -51,7 +51,6 @@ function addSandbox({ root, io, does, signals }: Program): void {
   })
 }
 
-/** Section headings in the help. */
 const HEADINGS: Readonly<Record<string, string>> = {
   '': 'Settings (each is a key of the settings file too):',
   ports: 'Ports:',

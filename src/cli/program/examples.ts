@@ -79,7 +79,6 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** Adds examples below the help of each command. */
 export function addExamples(root: Command, path: readonly string[] = []): void {
   for (const command of root.commands) {
     const words = [...path, command.name()]

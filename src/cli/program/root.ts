@@ -1,7 +1,6 @@
 import { Argument, Command } from 'commander'
 import { printable, withoutKeys } from '../../domain/text/outside-text.ts'
-import { SHELLS } from '../completion/scripts.ts'
-import { EXIT } from '../process/io.ts'
+import { SCRIPTS } from '../completion/scripts.ts'
 import { VERSION_TEXT } from '../process/version.ts'
 import { flagError } from '../text/explain.ts'
 import { addAccounts } from './account-commands.ts'
@@ -64,15 +63,8 @@ function addCompletion({ root, io, does }: Program): void {
   root
     .command('completion')
     .description('print a completion script for commands, options and strategy names')
-    .addArgument(new Argument('<shell>', 'shell to print it for').choices(SHELLS))
-    .action((shell) =>
-      does(
-        import('../completion/scripts.ts').then(({ completionScript }) => {
-          io.stdout.write(completionScript(shell))
-          return EXIT.done
-        }),
-      ),
-    )
+    .addArgument(new Argument('<shell>', 'shell to print it for').choices(Object.keys(SCRIPTS)))
+    .action((shell: string) => void io.stdout.write(SCRIPTS[shell] ?? ''))
   root
     .command('complete', { hidden: true })
     .description('print completion candidates')

@@ -63,12 +63,9 @@ function explain(error: unknown): { readonly code: ExitCode; readonly text: stri
   return { code: EXIT.failed, text: error.stack ?? error.message }
 }
 
-type Wording = {
-  readonly said: RegExp
-  readonly ours: (parts: Readonly<Record<string, string | undefined>>) => string
-}
+type Parts = Readonly<Record<string, string | undefined>>
 
-const WORDINGS: readonly Wording[] = [
+const WORDINGS: readonly { readonly said: RegExp; readonly ours: (parts: Parts) => string }[] = [
   {
     said: /^error: option '(?:-\w, )?(?<flag>--[\w-]+)[^']*' argument '[\s\S]*?' is invalid\. /,
     ours: ({ flag }) => `flag ${flag}: `,
@@ -97,8 +94,6 @@ export function flagError(text: string): string {
 }
 
 function meant(names: string): string {
-  return `\n  did you mean ${names
-    .split(', ')
-    .map((name) => `\`${name}\``)
-    .join(' or ')}?`
+  const quoted = names.split(', ').map((name) => `\`${name}\``)
+  return `\n  did you mean ${quoted.join(' or ')}?`
 }

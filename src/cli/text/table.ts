@@ -4,7 +4,6 @@ import type { AmountData } from '../json/shapes.ts'
 export type Column<Row> = {
   readonly title: string
   readonly cell: (row: Row) => string
-  /** Right-aligned. */
   readonly right?: boolean
   /** Dropped from a table that is too wide. */
   readonly optional?: boolean
@@ -166,7 +165,6 @@ function joinOrphan(lines: string[][], room: number): void {
 }
 
 const BARS = '▁▂▃▄▅▆▇█'
-/** Maximum columns of a chart. */
 const CHART_COLUMNS = 60
 
 type Sample = { readonly at: string; readonly value: AmountData | null }

@@ -14,7 +14,6 @@ import {
 export type Tree = string | null | readonly Tree[] | TreeMap
 type TreeMap = { readonly [key: string]: Tree }
 
-/** Position of a value and of its key in the text. */
 export type Spot = {
   readonly key: Range | undefined
   readonly value: Range
@@ -88,7 +87,6 @@ export function isMap(tree: Tree): tree is TreeMap {
   return tree !== null && typeof tree === 'object' && !Array.isArray(tree)
 }
 
-/** Every scalar of a tree with its path. */
 export function* scalarsOf(tree: Tree, path: Path = []): Generator<{ path: Path; text: string }> {
   if (typeof tree === 'string') yield { path, text: tree }
   else if (Array.isArray(tree))
@@ -102,14 +100,12 @@ export function locate(document: ConfigDocument, fault: Fault): Problem {
   const { expected, suggestion, hint } = fault
   const message = shown(fault.message)
   const path = shown(formatPath(fault.path))
-  const origin = originOf(document, fault.path)
-  const words = {
-    path,
-    message,
-    expected,
+  const origin = nearestIn(document.origins, fault.path)
+  const hints = {
     ...(suggestion === undefined ? {} : { suggestion }),
     ...(hint === undefined ? {} : { hint: shown(hint) }),
   }
+  const words = { path, message, expected, ...hints }
   if (origin !== undefined) return { file: origin, line: 0, column: 0, ...words, frame: '' }
   const range = rangeOfFault(document, fault)
   return {
@@ -125,29 +121,23 @@ function shown(text: string): string {
   return printable(maskSecrets(text))
 }
 
-function originOf(document: ConfigDocument, path: Path): string | undefined {
-  for (let length = path.length; length > 0; length--) {
-    const origin = document.origins.get(pathKey(path.slice(0, length)))
-    if (origin !== undefined) return origin
-  }
-  return undefined
+/** The entry at a path, or at its nearest parent that has one. */
+function nearestIn<Found>(entries: ReadonlyMap<string, Found>, path: Path): Found | undefined {
+  const own = entries.get(pathKey(path))
+  return own !== undefined || path.length === 0 ? own : nearestIn(entries, path.slice(0, -1))
 }
 
 /** A fault at a missing path (such as a missing key) points to the key of its nearest existing parent. */
 function rangeOfFault(document: ConfigDocument, fault: Fault): Range {
   if (fault.range !== undefined) return fault.range
   const spot = document.spots.get(pathKey(fault.path))
-  if (spot === undefined) return rangeOfNearest(document, fault.path)
+  if (spot === undefined) {
+    const above = nearestIn(document.spots, fault.path)
+    const [start] = above?.value ?? [0]
+    return above?.key ?? [start, start + 1]
+  }
   if (fault.at === 'key') return spot.key ?? spot.value
   if (fault.part === undefined || spot.textStart === undefined) return spot.value
   const start = Math.min(spot.textStart + fault.part.offset, spot.value[1])
   return [start, start + fault.part.length]
-}
-
-function rangeOfNearest(document: ConfigDocument, path: Path): Range {
-  for (let length = path.length - 1; length >= 0; length--) {
-    const spot = document.spots.get(pathKey(path.slice(0, length)))
-    if (spot !== undefined) return spot.key ?? [spot.value[0], spot.value[0] + 1]
-  }
-  return [0, 1]
 }

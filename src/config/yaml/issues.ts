@@ -29,11 +29,8 @@ function faultsOfIssue(tree: Tree, issue: Issue): Fault[] {
       return [customFault(path, issue)]
     case 'invalid_value':
       return [messageFault(tree, path, issue)]
-    default: {
-      const wanted = issue.code === 'invalid_type' ? issue.expected : undefined
-      const hint = shapeHint(tree, path, wanted)
-      return [{ path, message: shapeMessage(tree, path), expected: issue.message, hint }]
-    }
+    default:
+      return [shapeFault(tree, path, issue, issue.code === 'invalid_type' ? issue.expected : '')]
   }
 }
 
@@ -42,14 +39,7 @@ function unionFaults(tree: Tree, path: Path, issue: z.core.$ZodIssueInvalidUnion
   const value = valueAt(tree, path)
   const meant = typeof value === 'string' ? issue.errors[0] : issue.errors.at(-1)
   if (meant === undefined || value === null || value === undefined || Array.isArray(value))
-    return [
-      {
-        path,
-        message: shapeMessage(tree, path),
-        expected: issue.message,
-        hint: shapeHint(tree, path, 'object'),
-      },
-    ]
+    return [shapeFault(tree, path, issue, 'object')]
   return meant.flatMap((inner) =>
     faultsOfIssue(tree, { ...inner, path: [...path, ...inner.path] } as Issue),
   )
@@ -74,8 +64,13 @@ function messageFault(tree: Tree, path: Path, issue: z.core.$ZodIssueInvalidValu
   return { path, message: 'this word is not known here', expected: issue.message, suggestion }
 }
 
+function shapeFault(tree: Tree, path: Path, { message: expected }: Issue, wanted: string): Fault {
+  const hint = shapeHint(tree, path, wanted)
+  return { path, message: shapeMessage(tree, path), expected, hint }
+}
+
 /** The same values in the wanted shape, if only dashes or brackets differ. */
-function shapeHint(tree: Tree, path: Path, wanted: string | undefined): string | undefined {
+function shapeHint(tree: Tree, path: Path, wanted: string): string | undefined {
   const key = path.at(-1)
   const value = valueAt(tree, path)
   if (typeof key !== 'string' || value === null || value === undefined) return undefined
@@ -91,7 +86,7 @@ function asList(value: Tree): Tree | undefined {
 }
 
 /** Merges a list of maps without common keys. */
-function asMap(value: Tree, wanted: string | undefined): Tree | undefined {
+function asMap(value: Tree, wanted: string): Tree | undefined {
   if (!Array.isArray(value) || (wanted !== 'object' && wanted !== 'record')) return undefined
   const items: readonly Tree[] = value
   const entries = items.flatMap((item) =>
@@ -102,7 +97,6 @@ function asMap(value: Tree, wanted: string | undefined): Tree | undefined {
   return isWhole && names.size === entries.length ? Object.fromEntries(entries) : undefined
 }
 
-/** Maximum characters of a rewritten value. */
 const FLOW_MAX = 120
 const PLAIN = /^(?:[A-Za-z_][\w./-]*|\d+(?:\.\d+)?%|\d+[smhd])$/
 

@@ -96,7 +96,6 @@ export function formatPath(path: Path): string {
   }, '')
 }
 
-/** Sorts problems by file, then by position. */
 export function byPosition(a: Problem, b: Problem): number {
   if (a.file !== b.file) return a.file < b.file ? -1 : 1
   return a.line - b.line || a.column - b.column

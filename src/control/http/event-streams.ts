@@ -46,7 +46,6 @@ export class EventStreams {
     this.#options = { ...DEFAULTS, ...options }
   }
 
-  /** Open streams. */
   get size(): number {
     return this.#streams.size
   }

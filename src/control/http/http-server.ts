@@ -199,6 +199,5 @@ function close(server: Server): Promise<void> {
       clearTimeout(cutOff)
       resolve()
     })
-    server.closeIdleConnections()
   })
 }

@@ -5,6 +5,7 @@ import type { DaemonControl } from '../../engine/daemon.ts'
 import type { Controlled } from '../../engine/daemon-control.ts'
 import type { RuntimeEvent } from '../../journal/runtime-event.ts'
 import type { Clock } from '../../ports.ts'
+import { readJson } from '../../system/read-json.ts'
 import {
   doneWithin,
   isAnswer,
@@ -131,9 +132,9 @@ export function createPageControl({ haltByFile, clock, observe }: Input) {
     },
     /** `text`: a request's body, JSON by `commandSchema`. */
     async answer(text: string): Promise<Reply> {
-      const parsed = commandSchema.safeParse(jsonIn(text))
-      if (!parsed.success) return refuse(400, 'not a command of the page', 'sent no command')
-      const { command, strategy, code } = parsed.data
+      const read = readJson(commandSchema, text)
+      if (!read.ok) return refuse(400, 'not a command of the page', 'sent no command')
+      const { command, strategy, code } = read.value
       if (command === 'halt') return halt()
       if (!count()) {
         note('flood', 'sent too many commands')
@@ -143,13 +144,5 @@ export function createPageControl({ haltByFile, clock, observe }: Input) {
       if (command === 'pause') return pause(daemon, strategy)
       return code === undefined ? ask(daemon, strategy) : resume(daemon, code)
     },
-  }
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

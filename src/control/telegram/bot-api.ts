@@ -36,16 +36,7 @@ export type BotReply<Value> =
       readonly fault: string
     }
 
-/** Methods of one bot. Each is one bounded exchange without retries or redirects, and never rejects. */
-export type BotApi = {
-  sendMessage(params: BotParams<'sendMessage'>): Promise<BotReply<{ readonly messageId: number }>>
-  editMessageText(params: BotParams<'editMessageText'>): Promise<BotReply<undefined>>
-  answerCallbackQuery(params: BotParams<'answerCallbackQuery'>): Promise<BotReply<undefined>>
-  /** Telegram holds the request for up to `timeout` seconds. */
-  getUpdates(params: BotParams<'getUpdates'>): Promise<BotReply<readonly unknown[]>>
-  /** Ends pending requests at once; later ones fail. */
-  close(): Promise<void>
-}
+export type BotApi = ReturnType<typeof createBotApi>
 
 type BotApiOptions = {
   /** `<bot id>:<secret>`, from BotFather. Part of every URL, never of a message. */
@@ -71,11 +62,11 @@ const TOKEN = /^\d{1,20}:[\w-]{8,100}$/
 /** Temporary errors: timeout, another polling client, or too many requests. */
 const PASSING_CODES: readonly number[] = [408, 409, 429]
 
-type Method = Exclude<keyof BotApi, 'close'>
-type Bounds = { readonly bytesMax: number; readonly timeoutMs: number }
-
-/** Throws TypeError for an unusable token or root, without quoting it. */
-export function createBotApi(options: BotApiOptions): BotApi {
+/**
+ * Methods of one bot. Each is one bounded exchange without retries or redirects, and never rejects. Throws TypeError for an
+ * unusable token or root, without quoting it.
+ */
+export function createBotApi(options: BotApiOptions) {
   const { token, apiRoot = API_ROOT, timeoutMs = TIMEOUT_MS } = options
   if (!TOKEN.test(token)) throw new TypeError('the bot token is none that BotFather gives')
   if (!URL.canParse(apiRoot)) throw new TypeError('the root of the Bot API is no URL')
@@ -85,10 +76,10 @@ export function createBotApi(options: BotApiOptions): BotApi {
   const pool = new Pool(origin, { connections: CONNECTIONS_MAX, headersTimeout: 0, bodyTimeout: 0 })
   const scrubber = createScrubber()
   for (const secret of tokenSecrets(token)) scrubber.add(secret)
-  const usual: Bounds = { bytesMax: ANSWER_BYTES_MAX, timeoutMs }
+  const usual = { bytesMax: ANSWER_BYTES_MAX, timeoutMs }
 
   async function ask<Value>(
-    method: Method,
+    method: keyof ApiMethods<never>,
     params: object,
     schema: ZodType<Value>,
     bounds = usual,
@@ -128,20 +119,21 @@ export function createBotApi(options: BotApiOptions): BotApi {
   }
 
   return {
-    sendMessage: (params) =>
+    sendMessage: (params: BotParams<'sendMessage'>) =>
       ask('sendMessage', { ...params, text: cutTo(params.text, MESSAGE_LENGTH_MAX) }, sentSchema),
-    editMessageText: ({ text, ...params }) =>
-      ask(
-        'editMessageText',
-        { ...params, text: cutTo(text ?? '', MESSAGE_LENGTH_MAX) },
-        doneSchema,
-      ),
-    answerCallbackQuery: (params) => ask('answerCallbackQuery', params, doneSchema),
-    getUpdates: (params) =>
-      ask('getUpdates', params, updatesSchema, {
-        bytesMax: UPDATES_BYTES_MAX,
-        timeoutMs: timeoutMs + (params.timeout ?? 0) * 1_000,
-      }),
+    editMessageText({ text = '', ...params }: BotParams<'editMessageText'>) {
+      const cut = { ...params, text: cutTo(text, MESSAGE_LENGTH_MAX) }
+      return ask('editMessageText', cut, doneSchema)
+    },
+    answerCallbackQuery: (params: BotParams<'answerCallbackQuery'>) =>
+      ask('answerCallbackQuery', params, doneSchema),
+    /** Telegram holds the request for up to `timeout` seconds. */
+    getUpdates(params: BotParams<'getUpdates'>): Promise<BotReply<readonly unknown[]>> {
+      const longMs = timeoutMs + (params.timeout ?? 0) * 1_000
+      const bounds = { bytesMax: UPDATES_BYTES_MAX, timeoutMs: longMs }
+      return ask('getUpdates', params, updatesSchema, bounds)
+    },
+    /** Ends pending requests at once; later ones fail. */
     close: () => pool.destroy(),
   }
 }

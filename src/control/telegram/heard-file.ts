@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { JsonFile } from '../../system/json-file.ts'
 
-/** Position in a bot's messages. */
 export type Heard = {
   /** Number of the first unhandled update. */
   readonly next: number

@@ -1,16 +1,14 @@
 import type { Clock } from '../../ports.ts'
 import type { BotApi, BotReply } from './bot-api.ts'
 
-/** Pressing the button returns `data`, at most 64 bytes. */
-type Button = { readonly text: string; readonly data: string }
-
 /** Texts are plain text. */
 export type Outgoing =
   | {
       readonly tag: 'message'
       readonly chat: number
       readonly text: string
-      readonly buttons?: readonly Button[]
+      /** Pressing a button returns its `data`, at most 64 bytes. */
+      readonly buttons?: readonly { readonly text: string; readonly data: string }[]
     }
   /** Replaces one of the bot's messages and removes its buttons. */
   | {

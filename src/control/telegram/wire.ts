@@ -14,7 +14,6 @@ const refusalSchema = z.object({
 })
 export type BotRefusal = z.infer<typeof refusalSchema>
 
-/** The envelope of every answer of the Bot API. */
 export const envelopeSchema = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(true), result: z.unknown() }),
   refusalSchema,

@@ -32,8 +32,6 @@ export function plainText({ subject, lines, link, when }: Message): string {
   return [subject, ...lines, ...(link === undefined ? [] : [link]), when].join('\n')
 }
 
-/** Crash reports, which have no event. */
-
 export type Crash = { readonly message: string; readonly wasRunning: boolean }
 
 export function crashedText({ message, wasRunning }: Crash): Text {
@@ -102,10 +100,7 @@ export function admit(
   if (before !== undefined && !begins && Math.abs(atMs - before.toldMs) < againMs)
     return { isDue: false }
   const since = before === undefined || begins ? sinceMs : before.sinceMs
-  return {
-    isDue: true,
-    condition: { topic, event, strategy, over, sinceMs: since, toldMs: atMs },
-  }
+  return { isDue: true, condition: { topic, event, strategy, over, sinceMs: since, toldMs: atMs } }
 }
 
 export function endedTopics(topics: Iterable<string>, over: string): readonly string[] {

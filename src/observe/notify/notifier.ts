@@ -147,9 +147,8 @@ export function createNotifier(options: NotifierOptions) {
         outbox.take(record.seq)
       }
     } catch (error) {
-      log.warn('earlier records could not be read: notifications that were not sent are lost', {
-        err: error,
-      })
+      const text = 'earlier records could not be read: notifications that were not sent are lost'
+      log.warn(text, { err: error })
     }
     outbox.take(lastSeq)
   }
@@ -184,13 +183,9 @@ export function createNotifier(options: NotifierOptions) {
         outbox.take(lastSeq)
         await outbox.commit()
       }
-      if (taken !== undefined && taken > lastSeq)
-        log.info(
-          'the outbox belongs to a state with more records: it continues from the present one',
-          {
-            event: 'notify',
-          },
-        )
+      const ahead =
+        'the outbox belongs to a state with more records: it continues from the present one'
+      if (taken !== undefined && taken > lastSeq) log.info(ahead, { event: 'notify' })
       const waiting = held ?? []
       held = undefined
       for (const entry of waiting) take(entry)

@@ -32,22 +32,7 @@ export type OutboxLine = Readonly<z.output<typeof lineSchema>>
 
 const fileLineSchema = z.union([z.object({ outbox: z.number() }), lineSchema])
 
-export type OutboxFile = {
-  readonly lines: readonly OutboxLine[]
-  /**
-   * Appends lines durably. Rewrites the file from `image` if an append failed before, or if the file has grown long. Returns
-   * false if the disk fails, or failed just before, unless this is the `last` try. Never rejects. One call at a time.
-   */
-  append(
-    lines: readonly OutboxLine[],
-    nowMs: number,
-    image: () => readonly OutboxLine[],
-    last?: 'last',
-  ): Promise<boolean>
-  /** The next write rewrites the whole file. */
-  spoil(): void
-  close(): Promise<void>
-}
+export type OutboxFile = Awaited<ReturnType<typeof openOutboxFile>>
 
 const FORMAT = 1
 const HEADER = `{"outbox":${FORMAT}}\n`
@@ -71,7 +56,7 @@ export function outboxFileOf(stateDir: string): string {
 export async function openOutboxFile(
   stateDir: string,
   { log, mayWrite }: { readonly log: Log; readonly mayWrite: () => boolean },
-): Promise<OutboxFile> {
+) {
   const file = outboxFileOf(stateDir)
   const json = new JsonFile<readonly OutboxLine[], Found>(file, {
     encode: textOf,
@@ -121,7 +106,16 @@ export async function openOutboxFile(
 
   return {
     lines: found.lines,
-    async append(lines, nowMs, image, last) {
+    /**
+     * Appends lines durably. Rewrites the file from `image` if an append failed before, or if the file has grown long. Returns
+     * false if the disk fails, or failed just before, unless this is the `last` try. Never rejects. One call at a time.
+     */
+    async append(
+      lines: readonly OutboxLine[],
+      nowMs: number,
+      image: () => readonly OutboxLine[],
+      last?: 'last',
+    ): Promise<boolean> {
       if (!mayWrite()) return false
       const isTooSoon = failedAtMs !== undefined && Math.abs(nowMs - failedAtMs) < retryMs
       if (isTooSoon && last === undefined) return false
@@ -138,7 +132,8 @@ export async function openOutboxFile(
         return isFull(error) && (await writeOver(file, image()))
       }
     },
-    spoil() {
+    /** The next write rewrites the whole file. */
+    spoil(): void {
       mustRewrite = true
     },
     close,

@@ -31,7 +31,6 @@ type OutboxOptions = {
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   /** Messages for other receivers are dropped. */
   readonly receivers: readonly string[]
-  /** Called when a receiver's queue changes. */
   readonly onChange: (receiver: string) => void
   /** Called when a message is dropped for lack of room, with the total so far. */
   readonly onDropped: (receiver: string, total: number) => void

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { createReloader } from '../../../src/cli/daemon/reload.ts'
-import { load } from '../../../src/cli/load-files.ts'
+import { loadForReading } from '../../../src/cli/load-files.ts'
 import type { OperatorFiles } from '../../../src/engine/daemon.ts'
 import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
 import { captureLog } from '../../support/capture-log.ts'
@@ -27,8 +27,8 @@ async function stage() {
     GASLESS_URL: 'https://swap.example',
     GASLESS_SPENDER: `0x${'5e'.repeat(20)}`,
   }
-  const io = { env } as unknown as Parameters<typeof load>[1]
-  const read = () => load({ config }, io)
+  const io = { env } as unknown as Parameters<typeof loadForReading>[1]
+  const read = () => loadForReading({ config }, io)
   const loaded = read()
   if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join('\n'))
   const taken: OperatorFiles[] = []

@@ -75,7 +75,6 @@ export function requireNoneOpen(state: DaemonState | undefined): void {
 
 type Revoking = {
   readonly context: Foundations & SendingContext
-  /** Writes a progress line to stderr, beside the data on stdout. */
   readonly report: (line: string) => void
 }
 

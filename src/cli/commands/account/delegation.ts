@@ -23,9 +23,7 @@ import { misused, orRefuse, Refusal } from '../../process/refusal.ts'
 import { amountOrNull } from '../../text/amount-data.ts'
 import { labelled } from '../../text/table.ts'
 
-export type DelegationChangeOptions = ConfigOptions & {
-  readonly direct?: boolean
-}
+export type DelegationChangeOptions = ConfigOptions & { readonly direct?: boolean }
 
 /** `delegation status`: the account's code, its proposer and its answers. */
 export function delegationStatus(options: ConfigOptions, io: Io): Promise<ExitCode> {
@@ -58,9 +56,7 @@ function reportOf(
     configured: settings.proposer,
     nestedNonce: view.nestedNonce?.toString() ?? null,
     domain: domain === undefined ? null : { ...domain, chainId: `${domain.chainId}` },
-    verifyingContract: isTrustless
-      ? (resolveVerifyingContract({ ...named, account }) ?? null)
-      : null,
+    verifyingContract: (isTrustless && resolveVerifyingContract({ ...named, account })) || null,
   }
 }
 
@@ -91,10 +87,9 @@ export function delegationSet(
   return withAggregator(options, io, async (tools) => {
     const { proposer } = tools.aggregator.settings
     const wanted = options.trusted === true ? 'trusted' : 'trustless'
+    const remedy = wanted === 'trusted' ? 'drop --trusted' : 'add --trusted to confirm it'
     if (wanted !== proposer)
-      throw misused(
-        `the config says \`proposer: ${proposer}\`: ${wanted === 'trusted' ? 'drop --trusted, or change the config' : 'add --trusted to confirm it, or change the config'}`,
-      )
+      throw misused(`the config says \`proposer: ${proposer}\`: ${remedy}, or change the config`)
     const { settings, scrubber } = tools
     if (hasSwaps(settings)) {
       // Another name in the config may stand for the same key (rule A5).

@@ -116,7 +116,6 @@ export function savingsText({ calls, charged, saved, blob, unknown }: CallSaving
   return `${calls} calls for ${etherText(charged)}${blobs}, ${etherText(direct)} directly: ${verdict}${rest}`
 }
 
-/** Compares the fall of the balance with the charges. */
 export function checkText({ check, disputed }: CallSavings): string {
   if (check.calls === 0) return 'no call with a measured change of the balance'
   const fell = `the balance fell by ${etherText(check.fell)} for ${check.calls} of them`

@@ -16,7 +16,7 @@ import {
   shownBy,
   waitForIndexing,
 } from '../../../venues/wallet/deposit.ts'
-import { type Seen, unseenDeposit } from '../../../venues/wallet/indexing.ts'
+import { unseenDeposit } from '../../../venues/wallet/indexing.ts'
 import {
   type AggregatorTools,
   reportStep,
@@ -56,11 +56,8 @@ export function gastankStatus(options: ConfigOptions, io: Io): Promise<ExitCode>
     ])
     const available = info.ok ? availableOf(info.value) : undefined
     const nowMs = tools.clock.now()
-    const { runway, unread } = await lastsFor(
-      tools,
-      { options, io },
-      { available, view, nowMs, state },
-    )
+    const seen = { available, view, nowMs, state }
+    const { runway, unread } = await lastsFor(tools, { options, io }, seen)
     const faults = faultsIn(info, view)
     const data: Given<GastankStatusData> = {
       ok: faults.faults.length === 0,
@@ -68,7 +65,11 @@ export function gastankStatus(options: ConfigOptions, io: Io): Promise<ExitCode>
       gasTank,
       chain: aggregator.settings.chain,
       ...figuresOf(info, view, aggregator),
-      indexing: shownBy(info).ok && isAwaited(state, aggregator, { available, nowMs }),
+      // A deposit is in progress, or on chain but not yet in the service's balance.
+      indexing:
+        shownBy(info).ok &&
+        state !== undefined &&
+        (isDepositing(state, aggregator) || unseenDeposit(state, aggregator, seen) !== undefined),
       savings: savings === undefined ? null : savingsData(savings),
       ...runwayData(runway, unread),
       ...faults,
@@ -130,24 +131,13 @@ async function lastsFor(
   return { runway: gasRunway(available, { ...input, nowSeconds, estimates }) }
 }
 
-/** True while a deposit is in progress, or on chain but not yet in the service's balance. */
-function isAwaited(
-  state: DaemonState | undefined,
-  aggregator: AggregatorContext,
-  seen: Seen,
-): boolean {
-  if (state === undefined) return false
-  return isDepositing(state, aggregator) || unseenDeposit(state, aggregator, seen) !== undefined
-}
-
 function linesOf(
   data: Given<GastankStatusData>,
   lasts: string,
   savings: CallSavings | undefined,
 ): readonly string[] {
   const { onChain, methods } = data
-  const text = (amount: AmountData | null): string =>
-    amount === null ? 'unknown' : shortText(amount)
+  const text = (amount: AmountData | null) => (amount === null ? 'unknown' : shortText(amount))
   const stranger =
     data.known === false ? ` (the service does not know it: ${whyStrange(onChain)})` : ''
   const awaited = data.indexing ? ', the last deposit is not indexed yet' : ''
@@ -174,7 +164,6 @@ function whyStrange(onChain: AmountData | null): string {
   return onChain.amount === '0' ? 'it has no deposit' : 'its deposit is not indexed yet'
 }
 
-/** Meaning of the contract's balance, by its method. */
 const MEANINGS = {
   balances: 'all deposits ever made; charges stay in the contract',
   balanceOf: 'held by the contract for the account',

@@ -36,12 +36,7 @@ export type WalletImportOptions = WalletNewOptions & {
 }
 
 /** Exactly one of `keystore` and `privateKeyFile`. */
-export type WalletAddressOptions = {
-  readonly keystore?: string
-  readonly passwordFile?: string
-  readonly privateKeyFile?: string
-  readonly json?: boolean
-}
+export type WalletAddressOptions = Omit<WalletImportOptions, 'out'> & { readonly keystore?: string }
 
 type Failed = WalletFault & { readonly exitCode?: ExitCode }
 type Password = { readonly ok: true; readonly password: string; readonly from: string } | Failed
@@ -72,15 +67,9 @@ export async function walletAddress(
   const { keystore, privateKeyFile } = options
   if ((keystore === undefined) === (privateKeyFile === undefined))
     throw refused(usage('name one wallet', 'give --keystore or --private-key-file'))
-  const { key } = usable(
-    (await exposure(io.env)) ??
-      (keystore === undefined
-        ? await readWalletKey(
-            { type: 'privateKeyFile', file: privateKeyFile ?? '' },
-            { readFile: io.readFile, env: {} },
-          )
-        : await unlocked(keystore, options, io)),
-  )
+  const opened = async () =>
+    keystore === undefined ? keyIn(privateKeyFile ?? '', io) : unlocked(keystore, options, io)
+  const { key } = usable((await exposure(io.env)) ?? (await opened()))
   const address = getAddress(addressOf(key, loadCurve()))
   key.fill(0)
   return print<WalletAddressData>(io, options, { address }, () => [address])
@@ -110,13 +99,13 @@ async function store(
   return code
 }
 
+function keyIn(file: string, { readFile }: WalletIo): Promise<WalletKey> {
+  return readWalletKey({ type: 'privateKeyFile', file }, { readFile, env: {} })
+}
+
 async function givenKey(options: WalletImportOptions, io: WalletIo): Promise<WalletKey> {
   const { privateKeyFile } = options
-  if (privateKeyFile !== undefined)
-    return readWalletKey(
-      { type: 'privateKeyFile', file: privateKeyFile },
-      { readFile: io.readFile, env: {} },
-    )
+  if (privateKeyFile !== undefined) return keyIn(privateKeyFile, io)
   const text = (await io.readSecret('Private key: ')) ?? (await io.readPiped()) ?? ''
   const parsed = parsePrivateKey(text)
   if (parsed.ok) return parsed

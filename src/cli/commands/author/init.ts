@@ -39,8 +39,9 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
   const dir = resolve(answers.dir)
   const done = await writeFolder(dir, contents, { force: options.force === true })
   const on = answers.mode === 'live' ? strategiesThatAreOn(dir) : []
-  const missing = missingOf(answers, { dir, contents, program: programName(io, dir) })
-  const steps = stepsOf(answers, { contents, program: programName(io, dir) })
+  const given = { dir, contents, program: programName(io, dir) }
+  const missing = missingOf(answers, given)
+  const steps = stepsOf(answers, given)
   const data: Given<InitData> = {
     dir,
     written: done.written,
@@ -91,17 +92,18 @@ const VARIABLES: Readonly<Record<string, string>> = {
   GASLESS_SPENDER: "the service's settlement spender, from its operator",
 }
 
+type Made = {
+  readonly dir: string
+  readonly contents: readonly Content[]
+  readonly program: string
+}
+
 /** What a first order still needs. */
 function missingOf(
   { mode }: Answers,
-  given: {
-    readonly dir: string
-    readonly contents: readonly Content[]
-    readonly program: string
-  },
+  { dir, contents, program }: Made,
 ): Given<InitData>['missing'] {
   if (mode === 'sandbox') return []
-  const { dir, contents, program } = given
   const config = `config/${mode}.yaml`
   const text = contents.find(({ to }) => to === config)?.text ?? ''
   const run = (command: string) => `${program} ${command} --config ${config}`
@@ -109,14 +111,13 @@ function missingOf(
     what: `${name}, ${VARIABLES[name] ?? 'a variable of the config'}`,
     check: run('doctor'),
   }))
-  const key = existsSync(join(dir, 'keys/trader.json'))
-    ? []
-    : [{ what: 'keys/trader.json, the wallet', check: run('validate') }]
+  const key = { what: 'keys/trader.json, the wallet', check: run('validate') }
   const rest = [
     { what: 'ether for gas and tokens to sell, in the wallet on Base', check: run('doctor') },
     { what: '`enabled: true` in a strategy', check: run('plan') },
   ]
-  return [...variables, ...key, ...(mode === 'live' ? rest : [])]
+  const hasKey = existsSync(join(dir, 'keys/trader.json'))
+  return [...variables, ...(hasKey ? [] : [key]), ...(mode === 'live' ? rest : [])]
 }
 
 /**
@@ -124,17 +125,15 @@ function missingOf(
  * that a mistake in a file hides nothing.
  */
 function strategiesThatAreOn(dir: string): readonly string[] {
-  const names = listDiskFiles(join(dir, 'strategies')).filter((name) =>
-    /^[^.].*\.ya?ml$/.test(name),
-  )
-  const on: string[] = []
-  for (const name of names.sort()) {
-    const file = `strategies/${name}`
-    // An unreadable file counts as enabled.
-    const read = readText(join(dir, file), readDiskFile)
-    if (!read.ok || !/^enabled: +false\b/m.test(read.text)) on.push(file)
-  }
-  return on
+  const names = listDiskFiles(join(dir, 'strategies')).toSorted()
+  const files = names.filter((name) => /^[^.].*\.ya?ml$/.test(name))
+  return files
+    .map((name) => `strategies/${name}`)
+    .filter((file) => {
+      // An unreadable file counts as enabled.
+      const read = readText(join(dir, file), readDiskFile)
+      return !read.ok || !/^enabled: +false\b/m.test(read.text)
+    })
 }
 
 function outcomeLines({ written, kept, saved, appended }: Written): readonly string[] {
@@ -146,10 +145,7 @@ function outcomeLines({ written, kept, saved, appended }: Written): readonly str
   ]
 }
 
-function stepsOf(
-  { dir, mode }: Answers,
-  { contents, program }: { readonly contents: readonly Content[]; readonly program: string },
-): readonly Steps[] {
+function stepsOf({ dir, mode }: Answers, { contents, program }: Made): readonly Steps[] {
   const first = sandboxSteps(program)
   const rehearsal = { ...first, lines: [...cdLines(dir, process.cwd()), ...first.lines] }
   const config = `config/${mode}.yaml`

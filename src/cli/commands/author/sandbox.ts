@@ -50,7 +50,7 @@ export async function sandbox(options: SandboxCommandOptions, io: Io): Promise<E
   try {
     const isNew = options.force === true
     const terms = boundTerms(loaded.options)
-    const keep = await openKept({ dir: keptIn, terms, isNew, report: report })
+    const keep = await openKept({ dir: keptIn, terms, isNew, report })
     return await serve(options, io, { settings: loaded.options, keep, keptIn })
   } finally {
     lock.release()
@@ -67,12 +67,9 @@ function keptInOf({ keep, configOut }: SandboxCommandOptions): string | undefine
 async function serve(
   options: SandboxCommandOptions,
   io: Io,
-  {
-    settings,
-    keep,
-    keptIn,
-  }: { readonly settings: SandboxOptions; readonly keep?: Keep; readonly keptIn?: string },
+  given: { readonly settings: SandboxOptions; readonly keep?: Keep; readonly keptIn?: string },
 ): Promise<ExitCode> {
+  const { settings, keep, keptIn } = given
   const { configOut, force = false } = options
   const former = keep?.former
   if (configOut !== undefined && former === undefined)
@@ -115,18 +112,14 @@ function write(options: SandboxCommandOptions, running: Sandbox, former: Keep['f
 }
 
 /** Reasons why a daemon would refuse the new config. */
-async function obstaclesOf({
-  stateDir,
-  strategiesDir,
-}: Pick<SandboxCommandOptions, 'stateDir' | 'strategiesDir'>): Promise<readonly string[]> {
+async function obstaclesOf(options: SandboxCommandOptions): Promise<readonly string[]> {
+  const { stateDir, strategiesDir } = options
   const obstacles: string[] = []
   // This sandbox's chain is new, so existing state belongs to another.
   if (await holdsState(stateDir))
     obstacles.push(`${stateDir} holds the state of another chain: move it, or give --state-dir`)
-  if (!existsSync(strategiesDir))
-    obstacles.push(
-      `${strategiesDir} does not exist: run \`tranched init\`, or give --strategies-dir`,
-    )
+  const remedy = 'run `tranched init`, or give --strategies-dir'
+  if (!existsSync(strategiesDir)) obstacles.push(`${strategiesDir} does not exist: ${remedy}`)
   return obstacles
 }
 
@@ -143,7 +136,6 @@ async function untilStopped(forMs: number | undefined, io: Io): Promise<undefine
   return undefined
 }
 
-/** Public data about a running sandbox for clients. */
 export function sandboxReport(
   sandbox: Omit<Sandbox, 'market' | 'faults' | 'config' | 'failed' | 'stop'>,
   written: Partial<Pick<SandboxReport, 'config' | 'keptIn' | 'isResumed'>>,

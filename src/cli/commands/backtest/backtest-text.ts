@@ -11,11 +11,9 @@ const REASONS_MAX = 6
 
 export function backtestLines(data: Given<BacktestData>, columns: number): readonly string[] {
   const { fromAt, untilAt, strategies, notes } = data
+  const names = strategies.map(({ name }) => name).join(', ')
   const sections = [
-    [
-      `BACKTEST of ${strategies.map(({ name }) => name).join(', ')}`,
-      `${day(fromAt)} to ${day(untilAt)}`,
-    ],
+    [`BACKTEST of ${names}`, `${day(fromAt)} to ${day(untilAt)}`],
     headlines(data),
     chartLines(data, columns),
     compareLines(data, columns),
@@ -96,20 +94,17 @@ function compareLines(
   columns: number,
 ): readonly string[] {
   if (figures === null || end.value === null || against.length === 0) return []
-  const own: Row = [
-    'this',
-    shortText(end.value),
-    signed(figures.returnPercent),
-    `${shown(figures.drawdown.percent)}%`,
-  ]
-  const others = against.map(
-    ({ name, value, returnPercent, drawdownPercent }): Row => [
+  const { returnPercent, drawdown } = figures
+  const own: Row = ['this', shortText(end.value), signed(returnPercent), share(drawdown.percent)]
+  const others = against.map((each): Row => {
+    const { name, value, drawdownPercent } = each
+    return [
       ALTERNATIVES[name],
       shortText(value),
-      signed(returnPercent),
-      `${shown(drawdownPercent)}%`,
-    ],
-  )
+      signed(each.returnPercent),
+      share(drawdownPercent),
+    ]
+  })
   return comparison('AGAINST', [own, ...others], columns)
 }
 
@@ -138,13 +133,8 @@ function strategyLines(each: StrategyData, columns: number): readonly string[] {
   )
 }
 
-function tradesText({
-  sold,
-  bought,
-  fills,
-  averagePrice,
-  periodPrice,
-}: StrategyData['trades'][number]): string {
+function tradesText(trade: StrategyData['trades'][number]): string {
+  const { sold, bought, fills, averagePrice, periodPrice } = trade
   const what = `  sold ${shortText(sold)} for ${shortText(bought)} in ${counted(fills, 'fill')}`
   if (averagePrice === null || periodPrice === null) return what
   const prices = [averagePrice, periodPrice].map((price) => Number.parseFloat(price))
@@ -170,15 +160,10 @@ function costLines({ figures }: Given<BacktestData>): readonly string[] {
 }
 
 function variedLines({ sensitivity }: Given<BacktestData>, columns: number): readonly string[] {
-  const rows = sensitivity.map(
-    ({ what, value, returnPercent, drawdownPercent, fills }): Row => [
-      what,
-      value === null ? '-' : shortText(value),
-      returnPercent === null ? '-' : signed(returnPercent),
-      drawdownPercent === null ? '-' : `${shown(drawdownPercent)}%`,
-      `${fills}`,
-    ],
-  )
+  const rows = sensitivity.map(({ what, value, returnPercent, drawdownPercent, fills }): Row => {
+    const worth = value === null ? '-' : shortText(value)
+    return [what, worth, signed(returnPercent), share(drawdownPercent), `${fills}`]
+  })
   return comparison('IF', rows, columns)
 }
 
@@ -218,8 +203,12 @@ function figure(value = 0): string {
   return briefDecimal(value.toFixed(12))
 }
 
-function signed(value: number): string {
-  return `${value > 0 ? '+' : ''}${shown(value)}%`
+function share(percent: number | null): string {
+  return percent === null ? '-' : `${shown(percent)}%`
+}
+
+function signed(percent: number | null): string {
+  return `${percent !== null && percent > 0 ? '+' : ''}${share(percent)}`
 }
 
 type SweepData = NonNullable<BacktestData['sweep']>
@@ -227,6 +216,9 @@ type Point = SweepData['points'][number]
 
 /** The page and `--json` have all of them. */
 const SHOWN_MAX = 10
+
+const LONELY =
+  'WARNING  the best point stands alone: the points beside it are far worse. It may be fitted to this period only.'
 
 /** A sweep as text: the best points, how far to trust them, and the walk-forward result. */
 function sweepLines(sweep: SweepData, columns: number): readonly string[] {
@@ -241,26 +233,24 @@ function sweepLines(sweep: SweepData, columns: number): readonly string[] {
   )
   return [
     `SWEEP  ${points.length} combinations, ${byDrawdown ? 'smallest drawdown' : 'best return'} first`,
-    ...tableLines(columnsOf(axes.map(({ key }) => key)), ranked.slice(0, SHOWN_MAX), columns),
+    ...tableLines(columnsOf(axes), ranked.slice(0, SHOWN_MAX), columns),
     ...(ranked.length > SHOWN_MAX ? [`and ${ranked.length - SHOWN_MAX} more`] : []),
-    ...(isLonely
-      ? [
-          'WARNING  the best point stands alone: the points beside it are far worse. It may be fitted to this period only.',
-        ]
-      : []),
+    ...(isLonely ? [LONELY] : []),
     ...(walkForward === null ? [] : walkedLines(walkForward, axes, columns)),
   ]
 }
 
-function columnsOf(keys: readonly string[]): readonly Column<Point>[] {
+type Axes = SweepData['axes']
+
+function valueColumns(axes: Axes): readonly Column<Pick<Fold, 'values'>>[] {
+  return axes.map(({ key }, at) => {
+    return { title: key, cell: ({ values }) => values[at] ?? '-', right: true }
+  })
+}
+
+function columnsOf(axes: Axes): readonly Column<Point>[] {
   return [
-    ...keys.map(
-      (key, index): Column<Point> => ({
-        title: key,
-        cell: ({ values }) => values[index] ?? '',
-        right: true,
-      }),
-    ),
+    ...valueColumns(axes),
     { title: 'RETURN', cell: ({ returnPercent }) => share(returnPercent), right: true },
     { title: 'DRAWDOWN', cell: ({ drawdownPercent }) => share(drawdownPercent), right: true },
     { title: 'FILLS', cell: ({ fills }) => `${fills}`, right: true },
@@ -272,19 +262,13 @@ type Fold = Walked['folds'][number]
 
 function walkedLines(
   { folds, unseenReturnPercent }: Walked,
-  axes: SweepData['axes'],
+  axes: Axes,
   columns: number,
 ): readonly string[] {
   const table: readonly Column<Fold>[] = [
     { title: 'CHOSEN UNTIL', cell: ({ searchUntilAt }) => searchUntilAt.slice(0, 10) },
     { title: 'TRIED UNTIL', cell: ({ tryUntilAt }) => tryUntilAt.slice(0, 10) },
-    ...axes.map(
-      ({ key }, index): Column<Fold> => ({
-        title: key,
-        cell: ({ values }) => values[index] ?? '-',
-        right: true,
-      }),
-    ),
+    ...valueColumns(axes),
     { title: 'THERE', cell: ({ searchReturnPercent }) => share(searchReturnPercent), right: true },
     { title: 'AFTER', cell: ({ tryReturnPercent }) => share(tryReturnPercent), right: true },
   ]
@@ -295,8 +279,4 @@ function walkedLines(
     ...tableLines(table, folds, columns),
     `all tested parts, in sequence: ${unseen}`,
   ]
-}
-
-function share(percent: number | null): string {
-  return percent === null ? '-' : `${briefDecimal(percent.toFixed(4))}%`
 }

@@ -37,10 +37,8 @@ export function runBacktest(
     const loaded = orRefuse(await startModules(loadForReading(options, io), modules))
     const { settings } = loaded
     const strategies = chosen(loaded.strategies, names)
-    const axes = axesOf(
-      options,
-      strategies.map(({ name }) => name),
-    )
+    const chosenNames = strategies.map(({ name }) => name)
+    const axes = axesOf(options, chosenNames)
     requireSound(axes, settings)
     requirePlace(options, settings)
     const expectations = expectationsOf(options.expect ?? [])

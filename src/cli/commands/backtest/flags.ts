@@ -39,7 +39,6 @@ export type BacktestOptions = ConfigOptions & {
   readonly jobs?: number
 }
 
-/** Thrown for an unusable flag value. */
 export class FlagFault extends Refusal {
   override readonly name = 'FlagFault'
   constructor(flag: string, message: string, expected: string, by = 'backtest') {
@@ -58,31 +57,23 @@ export function balancesOf(
 ): ReadonlyMap<Address, bigint> {
   if (texts.length === 0 && paper !== undefined) return paper
   const known = [...tokens.values()].filter(({ chain }) => chain === gasless.chain).concat(ETHER)
-  if (texts.length === 0)
-    throw new FlagFault(
-      'balance',
-      'no starting balance is given',
-      `an amount for each token, such as --balance ${exampleOf(known)}=1000`,
-    )
+  const example = `${exampleOf(known)}=1000`
+  const wrong = (message: string, expected: string) => new FlagFault('balance', message, expected)
+  if (texts.length === 0) {
+    const expected = `an amount for each token, such as --balance ${example}`
+    throw wrong('no starting balance is given', expected)
+  }
   const balances = new Map<Address, bigint>()
   for (const text of texts) {
     const [, symbol = '', amount = ''] = NAMED.exec(text) ?? []
     const token = known.find((each) => each.symbol === symbol)
-    if (symbol === '')
-      throw new FlagFault(
-        'balance',
-        `\`${text}\` is not a balance`,
-        `such as ${exampleOf(known)}=1000`,
-      )
-    if (token === undefined)
-      throw new FlagFault(
-        'balance',
-        `the config has no token ${symbol}`,
-        `one of ${known.map((each) => each.symbol).join(', ')}`,
-      )
+    if (symbol === '') throw wrong(`\`${text}\` is not a balance`, `such as ${example}`)
+    if (token === undefined) {
+      const names = known.map((each) => each.symbol).join(', ')
+      throw wrong(`the config has no token ${symbol}`, `one of ${names}`)
+    }
     const { address } = token
-    if (balances.has(address))
-      throw new FlagFault('balance', `${symbol} is given twice`, 'each token once')
+    if (balances.has(address)) throw wrong(`${symbol} is given twice`, 'each token once')
     balances.set(address, amountOf('balance', amount, token))
   }
   return balances
@@ -94,13 +85,9 @@ function exampleOf(tokens: readonly Token[]): string {
 
 function amountOf(flag: string, text: string, { decimals, symbol }: Token): bigint {
   const amount = parseAmount(text, decimals)
-  if (amount === undefined)
-    throw new FlagFault(
-      flag,
-      `\`${text}\` is not an amount of ${symbol}`,
-      `a decimal number with at most ${decimals} places`,
-    )
-  return amount
+  if (amount !== undefined) return amount
+  const expected = `a decimal number with at most ${decimals} places`
+  throw new FlagFault(flag, `\`${text}\` is not an amount of ${symbol}`, expected)
 }
 
 export function modelOf(
@@ -144,12 +131,9 @@ export function startsOf(texts: readonly string[]): ReadonlyMap<string, number> 
     texts.map((text) => {
       const [, symbol = '', price = ''] = NAMED.exec(text) ?? []
       const number = Number.parseFloat(price)
+      const message = `\`${text}\` is not a price`
       if (symbol === '' || !(number > 0))
-        throw new FlagFault(
-          'start',
-          `\`${text}\` is not a price`,
-          'a token and a number: WETH=2500',
-        )
+        throw new FlagFault('start', message, 'a token and a number: WETH=2500')
       return [symbol, number] as const
     }),
   )

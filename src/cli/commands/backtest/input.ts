@@ -56,12 +56,8 @@ export function inputOf(
 ): Omit<BacktestInput, 'progress'> {
   const { options, modules, nowMs, observed, recorded, priceSeries } = given
   const { from, to = nowMs } = options
-  if (from === undefined)
-    throw new FlagFault(
-      'from',
-      'no start of the period is given',
-      'a day such as --from 2025-01-01',
-    )
+  const unset = 'no start of the period is given'
+  if (from === undefined) throw new FlagFault('from', unset, 'a day such as --from 2025-01-01')
   const fromSeconds = Math.ceil(from / 1000)
   const untilSeconds = Math.floor(to / 1000)
   if (untilSeconds <= fromSeconds)
@@ -69,6 +65,7 @@ export function inputOf(
   const valueToken = valueTokenOf(settings.prices.values())
   const base = { ...DEFAULT_MODEL, ...observed?.model }
   const { model, isChanged } = modelOf(options, { base, valueToken })
+  const source = isChanged ? 'options' : 'default'
   const feeds = recorded?.feeds ?? [...settings.prices.values()]
   const pricePath = createPricePaths(feeds)
   const wanted = { strategies, settings, pricePath, options, fromSeconds, untilSeconds, recorded }
@@ -88,17 +85,9 @@ export function inputOf(
     valueToken,
     modules,
     tokens: [...settings.tokens.values()],
-    modelSource: sourceOf(observed, isChanged),
+    modelSource: observed === undefined ? source : 'journal',
     varies: options.vary !== false,
   }
-}
-
-function sourceOf(
-  observed: Observed | undefined,
-  isChanged: boolean,
-): BacktestInput['modelSource'] {
-  if (observed !== undefined) return 'journal'
-  return isChanged ? 'options' : 'default'
 }
 
 /** Throws FlagFault if the journal has too few fills. */
@@ -109,13 +98,9 @@ export async function observedIn(
   const observer = new Observer()
   for await (const record of recordsIn(settings, { flag: 'model', report })) observer.add(record)
   const observed = observer.result()
-  if (Object.keys(observed.model).length === 0)
-    throw new FlagFault(
-      'model',
-      `the journal in ${settings.stateDir} has too few fills`,
-      'at least five fills',
-    )
-  return observed
+  if (Object.keys(observed.model).length > 0) return observed
+  const message = `the journal in ${settings.stateDir} has too few fills`
+  throw new FlagFault('model', message, 'at least five fills')
 }
 
 /** Throws FlagFault if the journal has no prices. */
@@ -140,12 +125,8 @@ async function* recordsIn(
   { flag, report }: { readonly flag: string; readonly report: (line: string) => void },
 ): AsyncGenerator<JournalRecord> {
   const view = await readState(stateDir)
-  if (view === undefined)
-    throw new FlagFault(
-      flag,
-      `there is no journal in ${stateDir}`,
-      'the state of a daemon that traded',
-    )
+  const missing = `there is no journal in ${stateDir}`
+  if (view === undefined) throw new FlagFault(flag, missing, 'the state of a daemon that traded')
   yield* recordsAtHand(view, { stateDir, archive, report })
 }
 
@@ -182,12 +163,8 @@ function pricesOf(wanted: Wanted): readonly PriceSeries[] {
   if (recorded !== undefined) return journalSeries(recorded, wanted)
   const { traded, valuing } = feedsOf(wanted)
   if (prices !== undefined) return priceDir({ dir: prices, feeds: traded, more: valuing })
-  if (market === undefined)
-    throw new FlagFault(
-      'prices',
-      'no past prices are given',
-      '--prices DIR, --prices journal or --market SEED',
-    )
+  const given = '--prices DIR, --prices journal or --market SEED'
+  if (market === undefined) throw new FlagFault('prices', 'no past prices are given', given)
   const starts = new Map([...STARTS, ...startsOf(start)])
   return [...traded, ...valuing].map((feed) =>
     seededSeries(feed, {

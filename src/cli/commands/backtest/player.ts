@@ -5,7 +5,7 @@ import type { SweepAxis } from '../../../backtest/sweep/axes.ts'
 import type { SweepFigures, SweepJob } from '../../../backtest/sweep/sweep.ts'
 import { loadModules } from '../../../strategies/files/load-modules.ts'
 import { loadStrategies, type StrategyPut } from '../../../strategies/files/load-strategies.ts'
-import { asksModule, type Strategy } from '../../../strategies/registry.ts'
+import { asksModule } from '../../../strategies/registry.ts'
 import type { OpenedModules } from '../../compose/modules.ts'
 import { loadForReading } from '../../load-files.ts'
 import type { Io } from '../../process/io.ts'
@@ -13,13 +13,11 @@ import { chosen, inputOf, type SweepOrder } from './input.ts'
 
 export type SweepAnswer = SweepFigures & { readonly fault: string | null }
 
-type Play = (job: SweepJob) => Promise<SweepAnswer>
-
 /** Runs backtests of one order with changed values in its strategy files. */
 export function openPlayer(
   order: SweepOrder,
   { io, modules }: { readonly io: Pick<Io, 'env'>; readonly modules: OpenedModules },
-): Play {
+): (job: SweepJob) => Promise<SweepAnswer> {
   const files = loadForReading(order.options, io)
   if (!files.ok) throw new Error('the files have changed since the sweep began')
   const { settings, strategies: loaded } = files
@@ -29,9 +27,7 @@ export function openPlayer(
   const priceSeries = whole.priceSeries.map(cachedSeries)
 
   /** Strategies with these values in their files; the others unchanged. */
-  const strategiesWith = async (
-    values: readonly string[],
-  ): Promise<{ readonly strategies: readonly Strategy[] } | { readonly fault: string }> => {
+  const strategiesWith = async (values: readonly string[]) => {
     const puts = putsOf(order.axes, values)
     const changed = loadStrategies({ dir: settings.strategiesDir, settings, puts })
     if (!changed.ok) return { fault: faultText(changed.problems) }

@@ -67,6 +67,7 @@ function report(
 
 function linesOf({ message, strategies, others, ...rest }: Given<ReplayData>): readonly string[] {
   const left = rest.differencesLeftOut
+  const because = "their strategy's file is gone or has changed"
   return [
     ...labelled(strategies.map(({ strategy, slots }) => [strategy, `${slots}`])),
     ...rest.differences.flatMap(({ slot, was, is }) => [
@@ -75,9 +76,7 @@ function linesOf({ message, strategies, others, ...rest }: Given<ReplayData>): r
       `  is     ${is}`,
     ]),
     ...(left === 0 ? [] : [`and ${left} more`]),
-    ...(others === 0
-      ? []
-      : [`${others} decisions were left out: their strategy's file is gone or has changed`]),
+    ...(others === 0 ? [] : [`${others} decisions were left out: ${because}`]),
     message,
   ]
 }

@@ -30,7 +30,6 @@ import type { SweepOrder } from './input.ts'
 import { putsOf, type SweepAnswer } from './player.ts'
 import { progressTo } from './ticker.ts'
 
-/** Default number of parts of a period. */
 const PARTS = 4
 
 /** The fields that `--sweep` varies; empty without a sweep. Throws FlagFault. */
@@ -121,10 +120,9 @@ export async function withSweep(
     progress.end()
     kept?.remove()
     const [first] = faults
-    const notes = first && [
-      `${faults.length} combinations of the sweep are not valid strategies: ${first}`,
-    ]
-    return { ...result, sweep: swept, notes: [...result.notes, ...(notes ?? [])] }
+    const note = `${faults.length} combinations of the sweep are not valid strategies: ${first}`
+    const notes = first === undefined ? result.notes : [...result.notes, note]
+    return { ...result, sweep: swept, notes }
   } finally {
     await players.close()
   }
@@ -137,19 +135,8 @@ function basisOf({ axes, options }: SweepOrder, { settings, input, modules }: Gi
   const past = [market, volatility, start, ...priceSeries.map(({ pair, source }) => [pair, source])]
   const files = prices === undefined ? [] : versionsIn(prices)
   const versions = strategies.map((each) => asksModule(each) && modules.versionOf(each))
-  const basis = [
-    axes,
-    strategies,
-    versions,
-    account,
-    [...settings.prices],
-    [...balances],
-    fromSeconds,
-    untilSeconds,
-    model,
-    past,
-    files,
-  ]
+  const rules = [axes, strategies, versions, account, [...settings.prices], [...balances]]
+  const basis = [...rules, fromSeconds, untilSeconds, model, past, files]
   return JSON.stringify(basis, (_key, value: unknown) => {
     if (typeof value === 'bigint') return value.toString()
     return value instanceof Map ? [...value] : value
@@ -170,9 +157,8 @@ function openKept(
   try {
     return openSweepFile(dir, digest, nowMs)
   } catch (error) {
-    report(
-      `sweep: played backtests cannot be kept in ${dir} (${messageOf(error)}): a stopped sweep starts over`,
-    )
+    const kept = `played backtests cannot be kept in ${dir} (${messageOf(error)})`
+    report(`sweep: ${kept}: a stopped sweep starts over`)
     return undefined
   }
 }

@@ -30,7 +30,6 @@ export function tickerTo({ stderr }: Stderr, { json }: Options) {
   }
 }
 
-/** Progress of backtests on stderr. */
 export function progressTo(io: Stderr, options: Options) {
   const { show, end } = tickerTo(io, options)
   const beganMs = performance.now()

@@ -16,7 +16,6 @@ import {
   warning,
 } from './check.ts'
 
-/** A chain of the config, with the answers of each of its nodes. */
 type ChainInput = {
   readonly chain: Pick<ChainSettings, 'name' | 'chainId' | 'agree'>
   readonly nodes: readonly NodeInspection[]
@@ -64,7 +63,6 @@ function isUsable({ met }: NodeInspection, { chainId }: ChainInput['chain']): bo
   return met.ok && met.value.chainId === chainId
 }
 
-/** Checks each node of a chain, and whether they agree. */
 export function checkChain(input: ChainInput): readonly Check[] {
   return [...input.nodes.map((node) => checkNode(node, input)), checkAgreement(input)].flat()
 }
@@ -80,12 +78,10 @@ function checkNode(node: NodeInspection, input: ChainInput): Checks {
     return (left < chain.agree ? fault : warning)('node', says, remedy)
   }
   const { chainId, headNumber, latencyMs } = met.value
-  if (chainId !== chain.chainId)
-    return fault(
-      'node-chain',
-      `${name} serves chain ${chainId}, but the config says ${chain.chainId}`,
-      `correct \`chains.${chain.name}.chainId\`, or its \`rpcUrls\``,
-    )
+  if (chainId !== chain.chainId) {
+    const says = `${name} serves chain ${chainId}, but the config says ${chain.chainId}`
+    return fault('node-chain', says, `correct \`chains.${chain.name}.chainId\`, or its \`rpcUrls\``)
+  }
   return [
     fine('node', `${name}: chain ${chainId}, block ${headNumber}, ${latencyMs} ms`),
     checkClock(name, met.value, input),
@@ -161,12 +157,10 @@ function checkHistory(
   { name: chain }: ChainInput['chain'],
 ): Checks {
   const another = `name a node with more history in \`chains.${chain}.rpcUrls\``
-  if (!history.ok)
-    return fault(
-      'node-history',
-      `${name} does not report a final block: ${withoutLabel(history.fault.message)}`,
-      `correct \`chains.${chain}.finality\`, or ${another}`,
-    )
+  if (!history.ok) {
+    const says = `${name} does not report a final block: ${withoutLabel(history.fault.message)}`
+    return fault('node-history', says, `correct \`chains.${chain}.finality\`, or ${another}`)
+  }
   const { firstState, finalState, newLogs, oldLogs, oldLogsFrom, finalNumber } = history.value
   if (finalState !== true)
     return fault(
@@ -216,7 +210,6 @@ const GAS = 4n * TRANSACTION_GAS
 /** A limit this many times the current cost bounds little. */
 const WIDE = 100n
 
-/** Compares a chain's current gas price with `chains.*.gas`. */
 export function checkGas(
   { name, gas: limits }: Pick<ChainSettings, 'name' | 'gas'>,
   fees: Fees,

@@ -19,7 +19,6 @@ import {
   warning,
 } from './check.ts'
 
-/** An address in the config, with its key. */
 type NamedAddress = { readonly path: string; readonly address: Address }
 
 /** Multicall3, which carries all reads. No config names it. */
@@ -28,7 +27,6 @@ const READS_THROUGH: NamedAddress = {
   address: '0xca11bde05977b3631167028862be2a173976ca11',
 }
 
-/** Checks the code at the config's addresses on one chain, and its tokens. */
 export async function inspectContracts(
   { settings, genesisHash }: Known,
   chain: ChainSettings,
@@ -137,11 +135,9 @@ export function checkTokens(
 function decimalsCheck({ symbol, decimals }: Token, said: number | undefined): Check {
   if (said === undefined)
     return unknown('token-decimals', `${symbol}: its contract returns no decimals`, COMPARE)
-  return fault(
-    'token-decimals',
-    `${symbol}: the config has ${decimals} decimals, its contract says ${said}`,
-    `correct \`tokens.${symbol}.decimals\`, or the address, before you trade`,
-  )
+  const says = `${symbol}: the config has ${decimals} decimals, its contract says ${said}`
+  const remedy = `correct \`tokens.${symbol}.decimals\`, or the address, before you trade`
+  return fault('token-decimals', says, remedy)
 }
 
 function symbolChecks({ symbol }: Token, said: string | undefined): readonly Check[] {

@@ -6,12 +6,11 @@ import { scheduleWarnings } from '../../../domain/schedule/calendar.ts'
 import type { Mode, Settings, WalletSource } from '../../../domain/settings.ts'
 import type { Key } from '../../../ports.ts'
 import type { JournalKey } from '../../../signing/keys/journal-key.ts'
-import type { Strategy } from '../../../strategies/registry.ts'
 import type { Scrubber } from '../../../system/scrubber.ts'
 import { withModules } from '../../compose/modules.ts'
 import { readTokens } from '../../compose/page.ts'
 import { readKey } from '../../compose/wallets.ts'
-import { type ConfigOptions, loadForReading, startModules } from '../../load-files.ts'
+import { type ConfigOptions, loadForReading, type Sound, startModules } from '../../load-files.ts'
 import type { Io } from '../../process/io.ts'
 import { type Check, type Checks, fault, fine, ofProblem, unknown, warning } from './check.ts'
 
@@ -52,11 +51,7 @@ export type FileInput = {
   /** Warnings about the config file. */
   readonly warnings: readonly Problem[]
   readonly strategies:
-    | {
-        readonly ok: true
-        readonly strategies: readonly Strategy[]
-        readonly warnings: readonly Problem[]
-      }
+    | Omit<Sound, 'settings'>
     | { readonly ok: false; readonly problems: readonly Problem[] }
   /** Warnings about times that do not exist in a schedule's zone. */
   readonly schedules: readonly { readonly strategy: string; readonly message: string }[]
@@ -66,7 +61,6 @@ export type FileInput = {
   readonly loose: readonly Problem[] | undefined
 }
 
-/** Checks config, strategies, modules and who may write them. */
 export function checkFiles(input: FileInput): readonly Check[] {
   const { settings, warnings, modules, loose } = input
   return [
@@ -77,6 +71,8 @@ export function checkFiles(input: FileInput): readonly Check[] {
     loose === undefined ? [] : checkLoose(settings.mode, loose),
   ].flat()
 }
+
+const WRITE_ONE = 'write a strategy there, or set `enabled: true` in one'
 
 function checkStrategies({ settings, schedules, strategies: found }: FileInput): Checks {
   if (!found.ok) return found.problems.map((problem) => ofProblem('strategies', 'fault', problem))
@@ -90,11 +86,7 @@ function checkStrategies({ settings, schedules, strategies: found }: FileInput):
       warning('strategies', `${strategy}: ${message}`, otherTime),
     ),
     enabled === 0
-      ? warning(
-          'strategies',
-          `${where}: no strategy is enabled, so nothing is traded`,
-          'write a strategy there, or set `enabled: true` in one',
-        )
+      ? warning('strategies', `${where}: no strategy is enabled, so nothing is traded`, WRITE_ONE)
       : fine('strategies', `${where}: ${strategies.length} read, ${enabled} enabled`),
   ]
 }
@@ -185,12 +177,10 @@ function checkKey({ wallet, source, read }: KeyInput): Check {
       const remedy = /^(chmod|chown) /.test(expected) ? `\`${expected}\`` : expected
       return fault('key', `${wallet}: ${message}`, remedy)
     }
-    case 'unset':
-      return unknown(
-        'key',
-        `${wallet}: environment variable ${read.name} is not set here, so its key was not checked`,
-        'run doctor in the same environment as the daemon',
-      )
+    case 'unset': {
+      const says = `${wallet}: environment variable ${read.name} is not set here, so its key was not checked`
+      return unknown('key', says, 'run doctor in the same environment as the daemon')
+    }
   }
 }
 

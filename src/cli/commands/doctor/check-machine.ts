@@ -31,12 +31,10 @@ function checkRoom(dir: string, free: number): Check {
 function checkLatency(dir: string, { writes }: DiskInspection): Check {
   if (writes === undefined)
     return unknown('disk-latency', 'no state directory yet: no write was measured')
-  if (!writes.ok)
-    return fault(
-      'disk-latency',
-      `${dir}: not writable (${writes.why})`,
-      'make the user of the daemon its owner, or repair the disk',
-    )
+  if (!writes.ok) {
+    const says = `${dir}: not writable (${writes.why})`
+    return fault('disk-latency', says, 'make the user of the daemon its owner, or repair the disk')
+  }
   const { medianMs, worstMs } = writes
   const text = `a small durable write takes ${millis(medianMs)}, at worst ${millis(worstMs)}`
   if (medianMs <= MEDIAN_MS_MAX && worstMs <= WORST_MS_MAX) return fine('disk-latency', text)
@@ -101,11 +99,9 @@ function checkTimeout({ killTimeoutMs = KILL_TIMEOUT_MS_PM2 }: SupervisorInspect
 function checkSaved({ isSaved }: SupervisorInspection): Check {
   if (isSaved === true) return fine('pm2-saved', 'pm2 has saved the daemon for a reboot')
   const what = isSaved === undefined ? 'pm2 has saved nothing' : 'pm2 has not saved the daemon'
-  return warning(
-    'pm2-saved',
-    `${what}: it does not start after a reboot`,
-    'run `pm2 save`, and once `pm2 startup`, which prints the command to run',
-  )
+  const says = `${what}: it does not start after a reboot`
+  const remedy = 'run `pm2 save`, and once `pm2 startup`, which prints the command to run'
+  return warning('pm2-saved', says, remedy)
 }
 
 /** Checks receivers and heartbeat. Sends nothing. */
@@ -113,20 +109,12 @@ export function checkNotify({ mode, notify }: Pick<ConfigSettings, 'mode' | 'not
   const receivers = receiversOf(notify)
   const names = receivers.map(({ name }) => name)
   if (receivers.length === 0)
-    return [
-      mode === 'live'
-        ? warning('receivers', 'no receiver is configured', 'see docs/notifications.md')
-        : fine('receivers', `no receiver is configured, in mode ${mode}`),
-    ]
+    return mode === 'live'
+      ? warning('receivers', 'no receiver is configured', 'see docs/notifications.md')
+      : fine('receivers', `no receiver is configured, in mode ${mode}`)
   const known = fine('receivers', `${names.join(', ')}: configured; no message was sent`)
   if (notify.heartbeat !== undefined)
     return [known, fine('heartbeat', 'a monitor reports a daemon that goes silent')]
-  return [
-    known,
-    warning(
-      'heartbeat',
-      'no heartbeat is configured, so a daemon that goes silent is not reported',
-      'set `notify.heartbeat`: see docs/notifications.md',
-    ),
-  ]
+  const says = 'no heartbeat is configured, so a daemon that goes silent is not reported'
+  return [known, warning('heartbeat', says, 'set `notify.heartbeat`: see docs/notifications.md')]
 }

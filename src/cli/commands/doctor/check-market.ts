@@ -55,7 +55,6 @@ export async function marketOf({ settings, owner }: Known, probes: Probes) {
 
 export type Market = Read<Awaited<ReturnType<typeof marketOf>>>
 
-/** Checks the trading wallet and all feeds. */
 export function checkMarket(known: Known, market: Market): Checks {
   if (!market.ok) return market.checks
   const { view, owner } = market.value
@@ -99,7 +98,6 @@ function usersOf(
     .map(({ name }) => name)
 }
 
-/** The trading wallet at one block. */
 export type TraderInput = {
   readonly owner: Address
   readonly approval: ApprovalPolicy
@@ -188,16 +186,13 @@ function checkAllowance(
   if (allowance === 0n) return []
   const may = `${symbol}: Permit2 may spend ${allowanceText(allowance, token)}`
   if (sellers.length === 0) return warning('allowance', `${may}, but no strategy sells it`, revoke)
-  if (isUnlimited(allowance) && approval !== 'unlimited')
-    return warning(
-      'allowance',
-      `${symbol}: Permit2 may spend all of it, but \`gasless.approval\` is ${approval}`,
-      `${revoke}; the next order approves the configured amount`,
-    )
+  if (isUnlimited(allowance) && approval !== 'unlimited') {
+    const says = `${symbol}: Permit2 may spend all of it, but \`gasless.approval\` is ${approval}`
+    return warning('allowance', says, `${revoke}; the next order approves the configured amount`)
+  }
   return fine('allowance', `${may}; wanted: ${wantedText(wanted, token)}`)
 }
 
-/** Reads and checks allowances in Permit2's own table. */
 export async function inspectRights({ settings, owner }: Known, probes: Probes): Promise<Checks> {
   // Other checks already report why these are unknown.
   if (isSilent(chainOf(settings, settings.gasless.chain)) || owner === undefined) return []

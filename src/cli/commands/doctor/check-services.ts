@@ -129,11 +129,8 @@ export async function inspectQuote(
       },
     )
   }
-  return unknown(
-    'quote',
-    'no quote was requested: the amounts depend on the balances',
-    '`tranched quote --sell TOKEN --buy TOKEN --amount N` requests one',
-  )
+  const says = 'no quote was requested: the amounts depend on the balances'
+  return unknown('quote', says, '`tranched quote --sell TOKEN --buy TOKEN --amount N` requests one')
 }
 
 /** Checks one real quote with the firewall. Signs nothing. */
@@ -231,11 +228,8 @@ function checkOwnEther({ balance, settings, account, callers }: OperatorInput): 
   if (callers.length === 0 || settings.fallback.mode === 'off') return []
   const says =
     'the calling account has no ether of its own: it cannot send calls directly or deposit'
-  return warning(
-    'operator-gas',
-    says,
-    `send some to ${account}, or set \`fallback: { mode: off }\``,
-  )
+  const remedy = `send some to ${account}, or set \`fallback: { mode: off }\``
+  return warning('operator-gas', says, remedy)
 }
 
 function checkTank(input: OperatorInput): Checks {
@@ -261,11 +255,9 @@ function checkStranger(input: OperatorInput, { balance }: GasTank): Check {
       `the GasTank holds ${etherText(balance)} for the account, but the service does not know it yet`,
       'wait a few minutes until it is indexed: `tranched gastank status`',
     )
-  return badFor(input)(
-    'gastank-account',
-    'the service does not know the account: it has no deposit',
-    'run `tranched gastank deposit 0.05 --yes` while no daemon runs',
-  )
+  const says = 'the service does not know the account: it has no deposit'
+  const remedy = 'run `tranched gastank deposit 0.05 --yes` while no daemon runs'
+  return badFor(input)('gastank-account', says, remedy)
 }
 
 function checkAvailable(input: OperatorInput, available: bigint): Check {

@@ -3,7 +3,9 @@ import { messageOf } from '../../../domain/errors.ts'
 import type { Address, Hex } from '../../../domain/money/units.ts'
 import type { ChainSettings, Settings } from '../../../domain/settings.ts'
 import type { DaemonState } from '../../../journal/state/daemon-state.ts'
+import type { ChainReply } from '../../../ports.ts'
 import type { Strategy } from '../../../strategies/registry.ts'
+import { counted } from '../../text/amount-data.ts'
 import { beside } from '../../text/table.ts'
 
 /** All checks by section, in display order. docs/doctor.md explains each and its remedy. */
@@ -50,7 +52,8 @@ export const SECTIONS = Object.keys(CHECKS) as readonly Section[]
 export const CHECK_IDS: readonly CheckId[] = Object.values(CHECKS).flat()
 
 /** `unknown`: not checked, or without a conclusive answer. */
-type Verdict = 'fine' | 'warning' | 'fault' | 'unknown'
+export const VERDICTS = ['fine', 'warning', 'fault', 'unknown'] as const
+type Verdict = (typeof VERDICTS)[number]
 
 /** One result, as `doctor --json` prints it. */
 export type Check = {
@@ -91,7 +94,6 @@ export function allFine(id: CheckId, names: readonly string[], says: string): re
   return names.length === 0 ? [] : [fine(id, `${names.join(', ')}: ${says}`)]
 }
 
-/** A problem in the operator's files as a check. */
 export function ofProblem(id: CheckId, verdict: 'warning' | 'fault', problem: Problem): Check {
   const { file, line, column, path, message, expected, suggestion } = problem
   const place = line === 0 ? file : `${file}:${line}:${column}`
@@ -123,7 +125,6 @@ export type Read<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly checks: readonly Check[] }
 
-/** Time limit of one reading. */
 export const READ_MS_MAX = 5_000
 
 /** Ends a reading without a value; `check` reports why. */
@@ -169,14 +170,10 @@ export async function inspect<Value>(
   return found.ok ? [check(found.value)].flat() : found.checks
 }
 
-type ChainAnswer<Value> =
-  | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly fault: { readonly message: string } }
-
 /** Like `inspect`, for a chain's answer: a failure is a fault. */
 export function inspectReply<Value>(
   id: CheckId,
-  ask: () => Promise<ChainAnswer<Value>>,
+  ask: () => Promise<ChainReply<Value>>,
   check: (value: Value) => Checks,
 ): Promise<readonly Check[]> {
   return inspect(id, ask, (reply) => {
@@ -221,7 +218,6 @@ export function reportText(
 
 function summary(checks: readonly Check[]): string {
   const count = (verdict: Verdict) => checks.filter((check) => check.verdict === verdict).length
-  const counted = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
   const parts = [
     `${count('fine')} fine`,
     counted(count('warning'), 'warning'),

@@ -155,11 +155,8 @@ const NO_KEYS: KeysRead = {
 function sandboxAbsent(settings: Settings): Check | undefined {
   if (settings.mode !== 'sandbox') return undefined
   if (!isUnmade(settings) && readLock(settings.stateDir) !== undefined) return undefined
-  return unknown(
-    'sandbox',
-    'no sandbox runs here, so its chains, services and wallets were not checked',
-    '`tranched run` starts one',
-  )
+  const says = 'no sandbox runs here, so its chains, services and wallets were not checked'
+  return unknown('sandbox', says, '`tranched run` starts one')
 }
 
 function report(

@@ -12,13 +12,14 @@ import { type SlotEnd, slotEndOf, slotOpened } from '../../../journal/events/str
 import { programEnded } from '../../../journal/events/strategy/strategies.ts'
 import type { FillEntry } from '../../../journal/ledger/entry.ts'
 import { instantText } from '../../../observe/wording.ts'
+import type { Strategy } from '../../../strategies/registry.ts'
 import { isFinished } from '../../../strategies/spending/slots-ahead.ts'
 import type { HistoryData, SlotData, SlotFill } from '../../json/inspect-outputs.ts'
 import type { ConfigOptions } from '../../load-files.ts'
 import { columnsOf, type ExitCode, type Io, print } from '../../process/io.ts'
-import { describedIn, type Reading, requireStrategy, whileReading } from '../../reading.ts'
+import { describedIn, requireStrategy, whileReading } from '../../reading.ts'
 import { amountData, shortText } from '../../text/amount-data.ts'
-import { tableLines } from '../../text/table.ts'
+import { type Column, tableLines } from '../../text/table.ts'
 
 type SlotHistory = {
   -readonly [Field in keyof Omit<SlotData, 'fills'>]: SlotData[Field]
@@ -36,20 +37,13 @@ export function history(
     const shown = slots
       .filter(({ strategy }) => wanted === undefined || strategy === wanted)
       .slice(-options.limit)
-    const { problems } = reading
+    const { problems, strategies, view } = reading
+    const finished = strategies.filter((each) => isFinished(view.state, each))
+    const last = ({ name }: Strategy) => slots.findLast(({ strategy }) => strategy === name)
     return print<HistoryData>(io, options, { slots: shown, problems }, () =>
-      linesOf(shown, finishedIn(slots, reading), columnsOf(io)),
+      linesOf(shown, new Set(finished.map(last)), columnsOf(io)),
     )
   })
-}
-
-/** The last slots of finished TWAPs. */
-function finishedIn(
-  slots: readonly SlotHistory[],
-  { strategies, view }: Reading,
-): ReadonlySet<SlotHistory | undefined> {
-  const finished = strategies.filter((each) => isFinished(view.state, each))
-  return new Set(finished.map(({ name }) => slots.findLast(({ strategy }) => strategy === name)))
 }
 
 export async function collect(read: AsyncIterable<ReadRecord>): Promise<SlotHistory[]> {
@@ -103,15 +97,8 @@ function fillOf(fill: FillEntry): SlotFill {
     const { label: call, venue } = fill
     return { intentId, paid: null, received: null, call, via: paper ? 'paper' : venue, txHash }
   }
-  const { paid, received, sell, buy } = fill
-  return {
-    intentId,
-    paid: amountData(paid, sell),
-    received: amountData(received, buy),
-    call: null,
-    via: paper ? 'paper' : 'gasless',
-    txHash,
-  }
+  const [paid, received] = [amountData(fill.paid, fill.sell), amountData(fill.received, fill.buy)]
+  return { intentId, paid, received, call: null, via: paper ? 'paper' : 'gasless', txHash }
 }
 
 type SlotName = { readonly strategy: string; readonly slotSeconds: number }
@@ -141,24 +128,20 @@ function newSlot(
   }
 }
 
+/** `finished`: the last slots of finished TWAPs. */
 function linesOf(
   slots: readonly SlotHistory[],
   finished: ReadonlySet<SlotHistory | undefined>,
   columns: number,
 ): readonly string[] {
-  return tableLines<SlotHistory>(
-    [
-      { title: 'UTC', cell: ({ at }) => at.replace('T', ' ').replace('Z', ''), optional: true },
-      { title: 'SLOT', cell: ({ slot }) => slot },
-      {
-        title: 'OUTCOME',
-        cell: ({ outcome, count }) => `${outcome}${count === 1 ? '' : ` x${count ?? 'many'}`}`,
-      },
-      { title: 'WHAT', cell: (each) => whatText(each, finished.has(each)), below: true },
-    ],
-    slots,
-    columns,
-  )
+  const times = (count: number | null): string => (count === 1 ? '' : ` x${count ?? 'many'}`)
+  const table: readonly Column<SlotHistory>[] = [
+    { title: 'UTC', cell: ({ at }) => at.replace('T', ' ').replace('Z', ''), optional: true },
+    { title: 'SLOT', cell: ({ slot }) => slot },
+    { title: 'OUTCOME', cell: ({ outcome, count }) => `${outcome}${times(count)}` },
+    { title: 'WHAT', cell: (each) => whatText(each, finished.has(each)), below: true },
+  ]
+  return tableLines(table, slots, columns)
 }
 
 function whatText({ reason, detail, fills, unsold }: SlotHistory, isLast: boolean): string {

@@ -76,7 +76,10 @@ export function planText(
 ): string {
   const sections = [
     marketLines(market),
-    ...plans.map((each) => [...linesOf(each, inUtc), ...costLines(costs.get(each.name))]),
+    ...plans.map((each) => {
+      const own = costs.get(each.name)
+      return [...linesOf(each, inUtc), ...labelled('costs', own ? costTexts(own) : [])]
+    }),
     totalLines(plans, totals),
   ]
   const shown = (line: Line): readonly string[] =>
@@ -112,10 +115,6 @@ function linesOf(each: Plan, inUtc: boolean): readonly Line[] {
     ...warnings.map((text): Line => ['warning', text]),
     ...notes.map((text): Line => ['note', text]),
   ]
-}
-
-function costLines(costs: CostsData | undefined): readonly Line[] {
-  return costs === undefined ? [] : labelled('costs', costTexts(costs))
 }
 
 function labelled(label: string, texts: readonly string[]): readonly Line[] {
@@ -172,25 +171,25 @@ export function planData({ market, plans, totals, costs }: PlanReport): Given<Pl
     strategies: plans.map(({ waitsForPrice: _, ...rest }) => ({
       ...rest,
       costs: costs.get(rest.name) ?? null,
-      next: rest.next.map(({ slotSeconds, inSeconds }) => ({
-        slotSeconds,
-        at: instantText(slotSeconds),
-        inSeconds,
-      })),
-      mostPerDay: rest.mostPerDay.map(({ asset, amount, boundBy }) => ({
-        amount: amountOrNull(amount, shownToken(asset))?.amount ?? null,
-        token: shownToken(asset).symbol,
-        boundBy,
-      })),
+      next: rest.next.map(({ slotSeconds, inSeconds }) => {
+        return { slotSeconds, at: instantText(slotSeconds), inSeconds }
+      }),
+      mostPerDay: rest.mostPerDay.map(({ asset, amount, boundBy }) => {
+        const token = shownToken(asset)
+        return { amount: amountOrNull(amount, token)?.amount ?? null, token: token.symbol, boundBy }
+      }),
     })),
-    totals: totals.map((total) => ({
-      of: plans.filter(({ enabled }) => enabled).map(({ name }) => name),
-      token: shownToken(total.asset).symbol,
-      perDay: amountOrNull(total.perDay, shownToken(total.asset)),
-      cap: amountOrNull(total.cap, shownToken(total.asset)),
-      held: amountOrNull(total.held, shownToken(total.asset)),
-      lastsSeconds: total.lastsSeconds ?? null,
-    })),
+    totals: totals.map(({ asset, perDay, cap, held, lastsSeconds = null }) => {
+      const token = shownToken(asset)
+      return {
+        of: plans.filter(({ enabled }) => enabled).map(({ name }) => name),
+        token: token.symbol,
+        perDay: amountOrNull(perDay, token),
+        cap: amountOrNull(cap, token),
+        held: amountOrNull(held, token),
+        lastsSeconds,
+      }
+    }),
   }
 }
 

@@ -25,7 +25,11 @@ export async function ps(
 type Row = PsData['daemons'][number]
 
 async function rowOf({ stateDir, config, mode, pid, startedAtMs }: RunningDaemon): Promise<Row> {
-  const found = await stateIn(stateDir)
+  // An unreadable state does not hide its daemon.
+  const found = await stateAtHand(stateDir).then(
+    (state) => ({ state, fault: null }),
+    (error: unknown) => ({ state: emptyState(), fault: messageOf(error) }),
+  )
   const { bound, halted, strategies } = found.state
   const namesOf = (key: 'paused' | 'held') =>
     [...strategies].flatMap(([name, record]) => (record[key] === undefined ? [] : [name]))
@@ -40,15 +44,6 @@ async function rowOf({ stateDir, config, mode, pid, startedAtMs }: RunningDaemon
     paused: namesOf('paused'),
     held: namesOf('held'),
     fault: found.fault,
-  }
-}
-
-/** An unreadable state does not hide its daemon. */
-async function stateIn(stateDir: string) {
-  try {
-    return { state: await stateAtHand(stateDir), fault: null }
-  } catch (error) {
-    return { state: emptyState(), fault: messageOf(error) }
   }
 }
 
@@ -73,8 +68,8 @@ function statusText({ halted, paused, held, fault }: Row): string {
   if (halted !== null) return 'HALTED'
   if (fault !== null) return 'state unreadable'
   const parts = [
-    paused.length > 0 && `${paused.length} paused`,
-    held.length > 0 && `${held.length} held`,
+    ...(paused.length > 0 ? [`${paused.length} paused`] : []),
+    ...(held.length > 0 ? [`${held.length} held`] : []),
   ]
-  return parts.filter((part) => part !== false).join(', ')
+  return parts.join(', ')
 }

@@ -112,7 +112,6 @@ export function intentOf(wanted: Wanted, owner: Address): SwapIntent {
 
 export type QuoteReport = Omit<QuoteData, 'ok' | 'problems'>
 
-/** Compares a quote with the feeds and verifies it. */
 export function reportOf(input: {
   readonly settings: Settings
   readonly market: Pick<Extract<Market, { ok: true }>, 'view'>

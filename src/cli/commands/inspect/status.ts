@@ -40,10 +40,8 @@ export function status(options: ConfigOptions, io: Io, nowMs: number): Promise<E
     const { stateDir, settings, strategies, view } = reading
     const names = new Set([...view.state.strategies.keys(), ...strategies.map(({ name }) => name)])
     const journal = { stateDir, archive: settings?.journal.archive }
-    const [daemon, lastSlots] = await Promise.all([
-      daemonOf(stateDir),
-      lastSlotsIn(journal, [...names]),
-    ])
+    const slots = lastSlotsIn(journal, [...names])
+    const [daemon, lastSlots] = await Promise.all([daemonOf(stateDir), slots])
     const report = reportOf({ ...reading, lastSlots, daemon, nowMs })
     const { problems } = reading
     return print<StatusData>(io, options, { ...report, problems }, () =>
@@ -166,10 +164,8 @@ async function lastSlotsIn(
   const { stateDir, archive } = journal
   const place = { dir: stateFiles(stateDir).journal, archive }
   const { slots } = await readRecentEvents(place, { fills: 0, strategies })
-  const last = new Map<string, SlotEnd>()
-  // Newest first.
-  for (const slot of slots) if (!last.has(slot.strategy)) last.set(slot.strategy, slot)
-  return last
+  // Newest first: the last entry of a map counts.
+  return new Map(slots.toReversed().map((slot) => [slot.strategy, slot]))
 }
 
 type Daemon = DaemonStatus | 'silent' | undefined

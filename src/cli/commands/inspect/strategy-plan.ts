@@ -2,7 +2,6 @@ import { briefText } from '../../../domain/money/amount-text.ts'
 import { createPricePaths, pricesAt } from '../../../domain/money/price.ts'
 import type { Asset, Token } from '../../../domain/money/token.ts'
 import { type Address, formatBrief, minOf, ZERO_ADDRESS } from '../../../domain/money/units.ts'
-import type { Intent } from '../../../domain/order/intent.ts'
 import { scheduleWarnings, slotsBetween } from '../../../domain/schedule/calendar.ts'
 import type { Schedule } from '../../../domain/schedule/schedule.ts'
 import type { Settings } from '../../../domain/settings.ts'
@@ -151,7 +150,10 @@ async function decisionNow(
     const { intents } = decision
     return {
       does: intents.map((intent) => projectionOf(intent).describe(intent, briefText)).join('; '),
-      sells: intents.map(mostOf),
+      sells: intents.map((intent) => {
+        const { amount, shown } = projectionOf(intent).mostOf(intent)
+        return amountData(amount, shown)
+      }),
     }
   }
   const { reason, detail, hit } = decision
@@ -172,9 +174,4 @@ function limitText(
   const again =
     freesAtMs === undefined ? '' : `; there is room again in ${durationText(freesAtMs - nowMs)}`
   return `${keyOfLimit(reason)}: ${text(requested)} ${token.symbol} asked, ${text(used)} of ${text(cap)} used${again}`
-}
-
-function mostOf(intent: Intent): AmountData {
-  const { amount, shown } = projectionOf(intent).mostOf(intent)
-  return amountData(amount, shown)
 }

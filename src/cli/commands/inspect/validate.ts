@@ -7,7 +7,6 @@ import { createPricePaths } from '../../../domain/money/price.ts'
 import { scheduleWarnings } from '../../../domain/schedule/calendar.ts'
 import { implausibleNow, termsOfPrices } from '../../../engine/limits/hold.ts'
 import { wantedBy } from '../../../engine/market-snapshot.ts'
-import type { DaemonState } from '../../../journal/state/daemon-state.ts'
 import { SANDBOX_TEMPLATE } from '../../../sandbox/template.ts'
 import { isBounded } from '../../../strategies/decision/plausibility.ts'
 import { isKindName } from '../../../strategies/registry.ts'
@@ -55,10 +54,10 @@ export async function validate(
   )
   const prices = await priceNotes(loaded)
   const notes = [...schedules, ...prices]
-  if (!options.json && warnings.length > 0)
-    io.stderr.write(`${renderAll(warnings, io, 'warning')}\n`)
-  if (!options.json)
+  if (!options.json) {
+    if (warnings.length > 0) io.stderr.write(`${renderAll(warnings, io, 'warning')}\n`)
     for (const note of notes) io.stderr.write(`warning: ${note.strategy}: ${note.message}\n`)
+  }
   const data: Given<ValidateData> = {
     mode: settings.mode,
     strategies: strategies.flatMap(({ name, kind, enabled, file }) =>
@@ -84,7 +83,8 @@ type Note = ValidateData['prices'][number]
 async function priceNotes({ settings, strategies }: Sound): Promise<readonly Note[]> {
   const named = strategies.filter(isBounded)
   if (named.length === 0 || settings.mode === 'sandbox') return []
-  const state = await stateIn(settings.stateDir)
+  // `doctor` explains why a state cannot be read.
+  const state = await stateAtHand(settings.stateDir).catch(() => undefined)
   const market = await readPricesNow(settings, wantedBy(named).pairs, ANSWER_MS_MAX)
   if (state === undefined || !market.ok) return []
   const { mode, limits: account } = settings
@@ -96,15 +96,6 @@ async function priceNotes({ settings, strategies }: Sound): Promise<readonly Not
     const message = implausibleNow(strategy, { ...context, terms }, market.view)
     return message === undefined ? [] : [{ strategy: strategy.name, message }]
   })
-}
-
-/** Undefined if it cannot be read; `doctor` explains why. */
-async function stateIn(stateDir: string): Promise<DaemonState | undefined> {
-  try {
-    return await stateAtHand(stateDir)
-  } catch {
-    return undefined
-  }
 }
 
 async function wrongKeys(options: ConfigOptions, io: Io): Promise<readonly Problem[]> {

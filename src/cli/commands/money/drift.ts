@@ -131,10 +131,9 @@ async function readDays(
     if (observer === during) live.add(read)
     untilMs = Math.max(untilMs, atMs)
   }
+  const nothing = 'the journal has no record of this period: nothing to compare'
   if (beginning === undefined || untilMs < beginning.fromMs)
-    throw new Refusal('the journal has no record of this period: nothing to compare', {
-      by: 'report',
-    })
+    throw new Refusal(nothing, { by: 'report' })
   const { model: earlier } = before.result()
   return {
     live,
@@ -142,12 +141,10 @@ async function readDays(
     ...beginning,
     untilMs,
     isObserved: Object.keys(earlier).length > 0,
-    model: { ...DEFAULT_MODEL, ...timesIn(during), ...earlier, ...NO_FAILURES },
+    // Failures are a difference from what was expected, never a part of it.
+    model: { ...DEFAULT_MODEL, ...timesIn(during), ...earlier, failurePpm: 0 },
   }
 }
-
-/** Failures are a difference from what was expected, never a part of it. */
-const NO_FAILURES = { failurePpm: 0 }
 
 /** Times of the period itself, for a journal without earlier fills: they shape no price, but which slots overlap. */
 function timesIn(during: Observer): Partial<FillModel> {
@@ -212,11 +209,7 @@ function balancesOf(
   )
 }
 
-function driftData({
-  pairs,
-  differences,
-  ...drift
-}: StrategyDrift): DriftData['strategies'][number] {
+function driftData({ pairs, differences, ...drift }: StrategyDrift): StrategyData {
   return {
     ...drift,
     pairs: pairs.map(({ sell, buy, fills, paid, received, expected }) => ({
@@ -226,16 +219,12 @@ function driftData({
       expected: amountData(expected, buy),
       vsBacktestBps: driftBps({ received, expected }) ?? null,
     })),
-    differences: differences.map(({ live, expected, slots, lastSeconds }) => ({
-      live,
-      expected,
-      slots,
-      lastSlot: `${drift.strategy}:${lastSeconds}`,
-    })),
+    differences: differences.map(({ lastSeconds, ...each }) => {
+      return { ...each, lastSlot: `${drift.strategy}:${lastSeconds}` }
+    }),
   }
 }
 
-/** Differences shown of one strategy. */
 const SHOWN_MAX = 10
 
 function driftLines(data: DriftData, columns: number): readonly string[] {
@@ -287,7 +276,6 @@ function strategyLines(data: StrategyData, columns: number): readonly string[] {
   ]
 }
 
-/** One line about a strategy, also for a digest. */
 export function headline({ strategy, slots, same, pairs }: StrategyData): string {
   const bps = pairs.length === 1 ? pairs[0]?.vsBacktestBps : undefined
   const price = typeof bps === 'number' ? `, fills ${bpsText(bps)}` : ''

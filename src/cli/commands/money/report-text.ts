@@ -1,11 +1,12 @@
 import { briefDecimal, formatAmount, parseAmount } from '../../../domain/money/units.ts'
+import type { Grouping } from '../../../journal/ledger/figures.ts'
 import type { FiguresData, ProfitData, ReportData, TradedData } from '../../json/money-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
 import { counted, shortText } from '../../text/amount-data.ts'
 import { type Column, spaced, sparkline, tableLines } from '../../text/table.ts'
 
 type How = {
-  readonly by: 'day' | 'week' | 'month' | 'strategy' | 'token' | undefined
+  readonly by: Grouping | 'token' | undefined
   readonly columns: number
 }
 
@@ -16,13 +17,12 @@ export function reportLines(data: ReportData, { by, columns }: How): readonly st
     by === undefined || by === 'token'
       ? tableLines(TRADE_COLUMNS, total.trades, columns)
       : tableLines(GROUP_COLUMNS, groupRows(data), columns)
+  const values =
+    valueToken === null
+      ? 'no price feed is configured: values are unknown'
+      : `values in ${valueToken}, days of ${data.timezone}`
   const sections = [
-    [
-      `${paper ? 'ON PAPER (dry-run: nothing was signed), ' : ''}${span}`,
-      valueToken === null
-        ? 'no price feed is configured: values are unknown'
-        : `values in ${valueToken}, days of ${data.timezone}`,
-    ],
+    [`${paper ? 'ON PAPER (dry-run: nothing was signed), ' : ''}${span}`, values],
     tables.length === 0 ? ['nothing was traded'] : tables,
     legendLines(data, by),
     countLines(total),
@@ -86,11 +86,7 @@ const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
         : briefDecimal(realised.fifo.amount),
     right: true,
   },
-  {
-    title: 'CALLS AND GAS',
-    cell: ({ group, isFirst }) => (isFirst ? otherText(group) : ''),
-    below: true,
-  },
+  { title: 'CALLS AND GAS', cell: (row) => (row.isFirst ? otherText(row.group) : ''), below: true },
 ]
 
 function otherText({ calls, charged, gas }: FiguresData): string {
@@ -104,38 +100,31 @@ function otherText({ calls, charged, gas }: FiguresData): string {
 function legendLines({ total, valueToken }: ReportData, by: How['by']): readonly string[] {
   const { trades, realised } = total
   const isGrouped = by !== undefined && by !== 'token'
-  return [
-    ...(trades.every(({ vsFeedBps }) => vsFeedBps === null)
-      ? []
-      : ['BPS: basis points better than the feeds at signing (negative: worse)']),
-    ...(!isGrouped || realised === null || valueToken === null
-      ? []
-      : [`PROFIT: realised by FIFO, in ${valueToken}`]),
-  ]
+  const lines: string[] = []
+  if (trades.some(({ vsFeedBps }) => vsFeedBps !== null))
+    lines.push('BPS: basis points better than the feeds at signing (negative: worse)')
+  if (isGrouped && realised !== null && valueToken !== null)
+    lines.push(`PROFIT: realised by FIFO, in ${valueToken}`)
+  return lines
 }
 
 function countLines(total: FiguresData): readonly string[] {
   const { trades, calls, charged, callsWithoutCharge, carried, gas, unproven } = total
   const fees = sumsOf(trades.map(({ fee }) => fee)).map(shortText)
-  const ether = sumsOf([charged, gas])
+  const ether = sumsOf([charged, gas]).map(shortText).join(', ')
+  const booked = unproven.amounts.map(shortText).join(', ')
   const unknown =
     callsWithoutCharge === 0 ? '' : `, ${callsWithoutCharge} of them with unknown charge`
-  return [
-    ...(fees.length === 0
-      ? []
-      : [`service fees   ${fees.join(', ')}, included in the prices above`]),
-    ...(calls === 0 ? [] : [`calls          ${calls}, charged ${shortText(charged)}${unknown}`]),
-    ...(carried.amount === '0' ? [] : [`carried        ${shortText(carried)} by calls`]),
-    ...(gas.amount === '0' ? [] : [`gas            ${shortText(gas)} for own transactions`]),
-    ...(calls === 0 || gas.amount === '0'
-      ? []
-      : [`calls and gas  ${ether.map(shortText).join(', ')} together`]),
-    ...(unproven.orders === 0
-      ? []
-      : [
-          `not proven     ${unproven.orders} orders, ${unproven.amounts.map(shortText).join(', ')} booked as spent`,
-        ]),
-  ]
+  const hasGas = gas.amount !== '0'
+  const lines: string[] = []
+  if (fees.length > 0) lines.push(`service fees   ${fees.join(', ')}, included in the prices above`)
+  if (calls > 0) lines.push(`calls          ${calls}, charged ${shortText(charged)}${unknown}`)
+  if (carried.amount !== '0') lines.push(`carried        ${shortText(carried)} by calls`)
+  if (hasGas) lines.push(`gas            ${shortText(gas)} for own transactions`)
+  if (calls > 0 && hasGas) lines.push(`calls and gas  ${ether} together`)
+  if (unproven.orders > 0)
+    lines.push(`not proven     ${unproven.orders} orders, ${booked} booked as spent`)
+  return lines
 }
 
 /** One exact figure per token, without zeros. */
@@ -157,30 +146,22 @@ function profitLines(profit: ProfitData, columns: number): readonly string[] {
   ] as const
   const priced = (amount: AmountData | null | undefined): string =>
     amount ? shortText(amount) : 'no price'
-  const both = tableLines<(typeof rows)[number]>(
-    [
-      { title: '', cell: ([name]) => name },
-      { title: 'FIFO', cell: ([, each]) => priced(each?.fifo), right: true },
-      { title: 'AVERAGE', cell: ([, each]) => priced(each?.average), right: true },
-    ],
-    rows,
-    columns,
-  )
-  const bought = tableLines<ProfitData['held'][number]>(
-    [
-      { title: 'BOUGHT AND HELD', cell: ({ amount }) => shortText(amount) },
-      { title: 'COST (FIFO)', cell: ({ cost: own }) => shortText(own.fifo), right: true },
-      { title: 'COST (AVERAGE)', cell: ({ cost: own }) => shortText(own.average), right: true },
-      { title: 'WORTH', cell: ({ value }) => priced(value), right: true },
-    ],
-    held,
-    columns,
-  )
-  const unknown =
-    proceedsOfUnknownCost.amount === '0'
-      ? []
-      : [`${shortText(proceedsOfUnknownCost)} more came from tokens of unknown cost`]
-  return [...both, ...unknown, ...(bought.length === 0 ? [] : ['', ...bought])]
+  const methods: readonly Column<(typeof rows)[number]>[] = [
+    { title: '', cell: ([name]) => name },
+    { title: 'FIFO', cell: ([, each]) => priced(each?.fifo), right: true },
+    { title: 'AVERAGE', cell: ([, each]) => priced(each?.average), right: true },
+  ]
+  const costs: readonly Column<ProfitData['held'][number]>[] = [
+    { title: 'BOUGHT AND HELD', cell: ({ amount }) => shortText(amount) },
+    { title: 'COST (FIFO)', cell: ({ cost: own }) => shortText(own.fifo), right: true },
+    { title: 'COST (AVERAGE)', cell: ({ cost: own }) => shortText(own.average), right: true },
+    { title: 'WORTH', cell: ({ value }) => priced(value), right: true },
+  ]
+  const bought = tableLines(costs, held, columns)
+  const lines = [...tableLines(methods, rows, columns)]
+  if (proceedsOfUnknownCost.amount !== '0')
+    lines.push(`${shortText(proceedsOfUnknownCost)} more came from tokens of unknown cost`)
+  return [...lines, ...(bought.length === 0 ? [] : ['', ...bought])]
 }
 
 function portfolioLines({ portfolio }: ReportData, columns: number): readonly string[] {
@@ -201,16 +182,13 @@ function portfolioLines({ portfolio }: ReportData, columns: number): readonly st
 
 function capLines({ caps }: ReportData, columns: number): readonly string[] {
   const used = caps.filter(({ used: { amount } }) => amount !== '0')
-  return tableLines<(typeof caps)[number]>(
-    [
-      { title: 'CAP OF', cell: ({ strategy }) => strategy ?? 'all' },
-      { title: 'WINDOW', cell: ({ window }) => window },
-      { title: 'USED', cell: ({ used: amount }) => shortText(amount), right: true },
-      { title: 'CAP', cell: ({ cap: { amount } }) => briefDecimal(amount), right: true },
-    ],
-    used,
-    columns,
-  )
+  const table: readonly Column<(typeof caps)[number]>[] = [
+    { title: 'CAP OF', cell: ({ strategy }) => strategy ?? 'all' },
+    { title: 'WINDOW', cell: ({ window }) => window },
+    { title: 'USED', cell: ({ used: amount }) => shortText(amount), right: true },
+    { title: 'CAP', cell: ({ cap: { amount } }) => briefDecimal(amount), right: true },
+  ]
+  return tableLines(table, used, columns)
 }
 
 const TRADE_HEADING =

@@ -17,15 +17,7 @@ import {
 } from '../../../journal/ledger/figures.ts'
 import { Ledger } from '../../../journal/ledger/ledger.ts'
 import { HOLDINGS_FILE, readHoldings } from '../../../ui/page/server/holdings.ts'
-import type {
-  BothData,
-  FiguresData,
-  PortfolioData,
-  ProfitData,
-  ReportData,
-  ReportOutput,
-  TradedData,
-} from '../../json/money-outputs.ts'
+import type * as json from '../../json/money-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
 import type { ConfigOptions } from '../../load-files.ts'
 import { type Market, readMarketNow, tradedTokens } from '../../market.ts'
@@ -36,10 +28,8 @@ import { amountData, amountOrNull, capData, isoOf } from '../../text/amount-data
 import { reportDrift } from './drift.ts'
 import { csvText, reportLines, reportRows } from './report-text.ts'
 
-export const GROUPINGS = ['day', 'week', 'month', 'strategy', 'token'] as const
-
 export type ReportOptions = ConfigOptions & {
-  readonly by?: (typeof GROUPINGS)[number]
+  readonly by?: Grouping | 'token'
   readonly since?: number
   readonly timezone: string
   readonly csv?: boolean
@@ -65,7 +55,7 @@ export async function report(options: ReportOptions, io: Io, nowMs: number): Pro
       io.stdout.write(csvText(reportRows(data, options.by)))
       return EXIT.done
     }
-    return print<ReportOutput>(io, options, { ...data, problems }, () =>
+    return print<json.ReportOutput>(io, options, { ...data, problems }, () =>
       reportLines(data, { by: options.by, columns: columnsOf(io) }),
     )
   })
@@ -82,7 +72,7 @@ async function dataOf(
   reading: Reading,
   { since: sinceMs, by, timezone }: ReportOptions,
   { io, nowMs }: { readonly io: Io; readonly nowMs: number },
-): Promise<ReportData> {
+): Promise<json.ReportData> {
   const { settings, view, stateDir } = reading
   const ledger = await ledgerOf(reading, io)
   const valueToken = settings && valueTokenOf(settings.prices.values())
@@ -125,7 +115,7 @@ function profitOf(
     readonly settings: Settings | undefined
     readonly market: Market
   },
-): ReportData['profit'] {
+): json.ReportData['profit'] {
   const { valueToken, settings, market } = input
   if (costBases === undefined || valueToken === undefined || settings === undefined) return null
   const priceOf = market.ok
@@ -143,7 +133,10 @@ function profitOf(
   )
 }
 
-function portfolioNow(market: Market, { settings, view }: Reading): Omit<PortfolioData, 'past'> {
+function portfolioNow(
+  market: Market,
+  { settings, view }: Reading,
+): Omit<json.PortfolioData, 'past'> {
   if (!market.ok || settings === undefined) {
     const unknown = market.ok ? 'the config cannot be read' : market.why
     return { unknown, total: null, holdings: [] }
@@ -158,7 +151,7 @@ function portfolioNow(market: Market, { settings, view }: Reading): Omit<Portfol
   return { unknown: null, ...holdingsData(holdings, valueToken) }
 }
 
-function figuresData(figures: Figures, valueToken: Token | undefined): FiguresData {
+function figuresData(figures: Figures, valueToken: Token | undefined): json.FiguresData {
   const { fills, calls, unproven, trades, unprovenAmounts, charged, uncharged, carried, gas } =
     figures
   return {
@@ -182,7 +175,7 @@ function figuresData(figures: Figures, valueToken: Token | undefined): FiguresDa
 
 const PRICE_PLACES = 18
 
-function tradedData(traded: Traded): TradedData {
+function tradedData(traded: Traded): json.TradedData {
   const { fills, sell, buy, paid, received, fee } = traded
   const price =
     received === 0n
@@ -202,13 +195,13 @@ function tradedData(traded: Traded): TradedData {
 function bothData(
   { fifo, average }: Readonly<Record<'fifo' | 'average', bigint>>,
   token: Token,
-): BothData {
+): json.BothData {
   return { fifo: amountData(fifo, token), average: amountData(average, token) }
 }
 
-function profitData(fifo: AccountStatus, average: AccountStatus): ProfitData {
+function profitData(fifo: AccountStatus, average: AccountStatus): json.ProfitData {
   const { valueToken, held } = fifo
-  const both = (of: (status: AccountStatus) => bigint): BothData =>
+  const both = (of: (status: AccountStatus) => bigint): json.BothData =>
     bothData({ fifo: of(fifo), average: of(average) }, valueToken)
   const costs = new Map(average.held.map(({ token, cost }) => [token.address, cost]))
   const [first, second] = [fifo.unrealised, average.unrealised]
@@ -231,7 +224,7 @@ function profitData(fifo: AccountStatus, average: AccountStatus): ProfitData {
 function holdingsData(
   holdings: readonly Holding[],
   valueToken: Token | undefined,
-): Pick<PortfolioData, 'total' | 'holdings'> {
+): Pick<json.PortfolioData, 'total' | 'holdings'> {
   const shown = holdings.filter(({ amount }) => amount !== 0n)
   const values = shown.map(({ value }) => value)
   const isKnown = valueToken !== undefined && values.every((value) => value !== undefined)
@@ -250,7 +243,7 @@ function holdingsData(
 async function holdingsOverTime(
   stateDir: string,
   query: { readonly valueToken: Token | undefined; readonly sinceMs: number | undefined },
-): Promise<PortfolioData['past']> {
+): Promise<json.PortfolioData['past']> {
   const { valueToken, sinceMs = Number.NEGATIVE_INFINITY } = query
   const samples = await readHoldings(join(stateDir, HOLDINGS_FILE))
   return samples

@@ -111,7 +111,6 @@ function report(
   ])
 }
 
-/** Approved and waiting items. */
 function reportApproved(
   { approved, details, waiting }: Omit<Extract<Approved, { ok: true }>, 'ok'>,
   options: ConfigOptions,
@@ -130,13 +129,8 @@ function reportApproved(
   })
 }
 
-export function inFlightData({
-  intentId,
-  state,
-  deadlineSeconds,
-}: InFlight): PauseData['inFlight'][number] {
-  const deadlineAt = deadlineSeconds === undefined ? null : instantText(deadlineSeconds)
-  return { intentId, state, deadlineAt }
+export function inFlightData({ intentId, state, deadlineSeconds: until }: InFlight) {
+  return { intentId, state, deadlineAt: until === undefined ? null : instantText(until) }
 }
 
 function changedText(request: ControlRequest, changed: readonly string[]): string {
@@ -194,15 +188,14 @@ export function targetOf<Options extends TargetOptions>(options: Options): Optio
   const [daemon, ...others] = running.daemons
   if (daemon === undefined) return options
   if (others.length > 0) {
-    const list = running.daemons.map((each) => `  ${flagsText(each)}`)
+    const list = running.daemons.map(flagsText)
     throw misused(`several daemons run: name one with --config or --state-dir\n${list.join('\n')}`)
   }
   const { stateDir, config = resolve(options.config) } = daemon
   return { ...options, stateDir, config }
 }
 
-/** Flags that name a daemon, and its process. */
 function flagsText({ stateDir, config, pid }: RunningDaemon): string {
   const file = config === undefined ? '' : `--config ${shellWord(config)} `
-  return `${file}--state-dir ${shellWord(stateDir)}   (process ${pid})`
+  return `  ${file}--state-dir ${shellWord(stateDir)}   (process ${pid})`
 }

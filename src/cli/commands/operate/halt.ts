@@ -10,8 +10,7 @@ import type { HaltData, HaltFailedData } from '../../json/operate-outputs.ts'
 import { settingsForReading } from '../../load-files.ts'
 import { EXIT, type ExitCode, type Io, print } from '../../process/io.ts'
 import { Refusal } from '../../process/refusal.ts'
-import type { TargetOptions } from './control.ts'
-import { inFlightData, inFlightText } from './control.ts'
+import { inFlightData, inFlightText, type TargetOptions } from './control.ts'
 
 /** Short, because the file already blocks signatures: a hanging daemon must not delay the command. */
 const ANSWER_MS_MAX = 3_000
@@ -47,10 +46,9 @@ export async function halt(options: TargetOptions, io: Io, nowMs: number): Promi
   const { places, note, fault } = placesOf(options, io)
   const text = `halted by ${userName()} at ${new Date(nowMs).toISOString()} (tranched halt)`
   // Writes all files first: no daemon keeps signing while another is contacted.
-  const written = places.map((place) => ({
-    ...giveHalt(place.stateDir, { ...place, text }),
-    stateDir: place.stateDir,
-  }))
+  const written = places.map(({ stateDir, mayMake }) => {
+    return { ...giveHalt(stateDir, { mayMake, text }), stateDir }
+  })
   const all = await Promise.all(
     written.map(async ({ stateDir, file, fault: fileFault }): Promise<Given> => {
       const reply = await askDaemon(stateDir, { command: 'halt' }, ANSWER_MS_MAX)
@@ -60,10 +58,8 @@ export async function halt(options: TargetOptions, io: Io, nowMs: number): Promi
       return { stateDir, file, fileFault, answer, isAbsent, holder }
     }),
   )
-  const failures = [
-    ...all.filter((given) => !isHeld(given)).map(failText),
-    ...(fault ? [fault] : []),
-  ]
+  const failures = all.filter((given) => !isHeld(given)).map(failText)
+  if (fault !== undefined) failures.push(fault)
   if (failures.length > 0) throw failed(all, failures)
   return report(all, note, { options, io })
 }
@@ -177,15 +173,13 @@ function unansweredLines({ answer, isAbsent, holder }: Given): readonly string[]
 /** Killing a daemon loses nothing: the journal has its signatures, and the file holds at its next start. */
 function forceText(holder: LockClaim | undefined): readonly string[] {
   if (holder === undefined) return []
-  return [
-    `To end it by force: kill -9 ${holder.pid}   (on ${holder.host}; its supervisor may start it again, and it stays halted)`,
-  ]
+  const { pid, host } = holder
+  const after = `(on ${host}; its supervisor may start it again, and it stays halted)`
+  return [`To end it by force: kill -9 ${pid}   ${after}`]
 }
 
 function whoOf(holder: LockClaim | undefined): string {
-  return holder === undefined
-    ? 'the daemon'
-    : `the daemon (process ${holder.pid} on ${holder.host})`
+  return `the daemon${holder ? ` (process ${holder.pid} on ${holder.host})` : ''}`
 }
 
 function failText({ fileFault, answer, isAbsent, holder }: Given): string {

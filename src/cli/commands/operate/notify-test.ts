@@ -2,10 +2,9 @@ import type { ConfigSettings } from '../../../config/settings/build.ts'
 import { notifySecrets, receiversOf } from '../../../config/settings/notify.ts'
 import { localTimeInZone } from '../../../journal/wording/time.ts'
 import type { Receiver } from '../../../observe/notify/channels/channel.ts'
-import type { Message } from '../../../observe/notify/message.ts'
-import { testText } from '../../../observe/notify/message.ts'
+import { type Message, testText } from '../../../observe/notify/message.ts'
 import type { Clock } from '../../../ports.ts'
-import { createScrubber, type Scrubber } from '../../../system/scrubber.ts'
+import { createScrubber } from '../../../system/scrubber.ts'
 import { withClock } from '../../compose/state.ts'
 import type { NotifyTestData } from '../../json/operate-outputs.ts'
 import { type ConfigOptions, settingsForReading } from '../../load-files.ts'
@@ -32,9 +31,7 @@ export async function notifyTest(options: NotifyTestOptions, io: Io): Promise<Ex
   if (channel !== undefined && !names.includes(channel))
     throw new Refusal(`no receiver is called ${channel}; the config has: ${names.join(', ')}`)
   const wanted = receivers.filter(({ name }) => channel === undefined || name === channel)
-  const tested = await withClock((clock) =>
-    testReceivers(settings, wanted, { clock, scrubber: createScrubber() }),
-  )
+  const tested = await withClock((clock) => testReceivers(settings, wanted, clock))
   const ok = tested.every((each) => each.ok)
   if (options.json) printJson<NotifyTestData>(io, { ok, receivers: tested, problems: [] })
   else for (const each of tested) (each.ok ? io.stdout : io.stderr).write(`${lineOf(each)}\n`)
@@ -44,8 +41,9 @@ export async function notifyTest(options: NotifyTestOptions, io: Io): Promise<Ex
 async function testReceivers(
   settings: ConfigSettings,
   receivers: readonly Receiver[],
-  { clock, scrubber }: { readonly clock: Clock; readonly scrubber: Scrubber },
+  clock: Clock,
 ): Promise<readonly Tested[]> {
+  const scrubber = createScrubber()
   for (const secret of notifySecrets(settings.notify)) scrubber.add(secret)
   const { timezone } = settings.notify
   return Promise.all(
@@ -66,19 +64,19 @@ async function testReceivers(
 
 /** A message without an event: no receiver can subscribe to `test`. */
 function testMessage(receiver: string, atMs: number, timezone: string): Message {
-  const { subject, lines } = testText(receiver)
+  const text = testText(receiver)
   return {
     id: `${atMs}-test`,
     event: 'test',
     severity: 'warning',
     atMs,
     when: localTimeInZone(atMs, timezone),
-    subject,
-    lines,
-    text: [subject, ...lines].join('\n'),
+    ...text,
+    text: [text.subject, ...text.lines].join('\n'),
     details: {},
   }
 }
+
 function lineOf({ channel, ok, fault, remedy }: Tested): string {
   if (ok) return `${channel}: sent`
   return `${channel}: NOT SENT, ${fault}${remedy === null ? '' : `. ${remedy}`}`

@@ -34,8 +34,7 @@ export type OrderOptions = TargetOptions & {
   readonly yes?: boolean
 }
 
-type Side = OrderRequest['side']
-type Typed = { readonly side: Side; readonly amount: string; readonly token: string }
+type Typed = Readonly<Record<'amount' | 'token', string>> & Pick<OrderRequest, 'side'>
 
 const POLL_MS = 1_000
 /** How long the journal is searched for an order after the daemon's answer was lost. */
@@ -112,12 +111,12 @@ async function previewOf(
   const strategy = options.strategy === undefined ? manualStrategyOf(settings) : named
   if (strategy === undefined || !readsMarket(strategy))
     throw misused(`no strategy that swaps is named ${options.strategy}`, 'order')
-  const pairs = [{ sell: wanted.sell.token, buy: wanted.buy.token }]
+  const [sell, buy] = [wanted.sell.token, wanted.buy.token]
+  const pairs = [{ sell, buy }]
   const state = await stateAtHand(settings.stateDir)
   const misfit = misfitText(wanted, strategy, state)
   if (misfit !== undefined) throw new Refusal(misfit)
-  const tokens = [wanted.sell.token, wanted.buy.token]
-  const market = await readMarketNow(settings, { tokens, pairs }, { state, io })
+  const market = await readMarketNow(settings, { tokens: [sell, buy], pairs }, { state, io })
   if (!market.ok) throw new Refusal(`prices and balances cannot be read: ${market.why}`)
   const pricePath = createPricePaths(prices.values())
   const context = { mode, pricePath, account, state, owner: market.owner }
@@ -218,7 +217,6 @@ async function findOrder(id: string, { options, io }: On): Promise<number | unde
 
 type Ended = { readonly end: SlotEnd; readonly fill: FillEntry | undefined }
 
-/** Waits until the slot has its outcome. */
 async function followed(slot: Slot, { options, io }: On): Promise<Ended> {
   return withClock(async (clock) => {
     for (;;) {
@@ -248,12 +246,11 @@ async function endedIn(reading: Reading, slot: Slot, io: Io): Promise<Ended | un
 
 function dataOf(slot: Slot, { end, fill }: Ended, quote: QuoteReport): Given<OrderData> {
   const trade = fill?.type === 'trade' ? fill : undefined
+  const { outcome, reason, detail = null } = end
   return {
-    ok: end.outcome === 'filled',
+    ok: outcome === 'filled',
     slot: `${slot.strategy}:${slot.slotSeconds}`,
-    outcome: end.outcome,
-    reason: end.reason,
-    detail: end.detail ?? null,
+    ...{ outcome, reason, detail },
     sold: trade === undefined ? null : amountData(trade.paid, trade.sell),
     bought: trade === undefined ? null : amountData(trade.received, trade.buy),
     vsFeedBps: trade?.vsFeedBps ?? null,

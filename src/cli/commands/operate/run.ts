@@ -18,20 +18,13 @@ export async function run(options: RunOptions, io: Io): Promise<ExitCode> {
 }
 
 async function runOn(options: RunOptions, io: Io, modules: OpenedModules): Promise<ExitCode> {
-  const loaded = orRefuse(await loadAll(options, io, modules))
+  const loadAgain = () => loadAll(options, io, modules)
+  const loaded = orRefuse(await loadAgain())
   const { settings } = loaded
   const observing = await openRunLog(settings, options, io)
   const lock = await lockDaemon(settings, io, (line) => observing.log.warn(line))
   try {
-    return await runLocked({
-      ...loaded,
-      ...observing,
-      options,
-      io,
-      lock,
-      modules,
-      loadAgain: () => loadAll(options, io, modules),
-    })
+    return await runLocked({ ...loaded, ...observing, options, io, lock, modules, loadAgain })
   } finally {
     lock.release()
   }

@@ -194,7 +194,6 @@ async function stranger(
   return undefined
 }
 
-/** A read-only journal. */
 function readOnly(state: DaemonState): Journal {
   return {
     state,

@@ -46,8 +46,10 @@ export async function settle(name: string, given: SettleOptions, io: Io): Promis
     return print<SettleClosedData>(io, options, data, () => [message])
   }
   const handler = await handlerOf(settings, view.state, io)
-  const on = { id: intent.id, handler, options, io }
-  return stated === undefined ? show(on) : act(on, stated)
+  const { id } = intent
+  if (stated !== undefined) return act({ id, handler, options, io }, stated)
+  const { evidence } = answered(await handler.inspect(id, undefined))
+  return print<SettleShownData>(io, options, evidence, () => evidenceLines(evidence))
 }
 
 function verdictIn([as, tx, ...more]: readonly string[]): Verdict {
@@ -65,11 +67,6 @@ type On = {
   readonly handler: Handler
   readonly options: SettleOptions
   readonly io: Io
-}
-
-async function show({ id, handler, options, io }: On): Promise<ExitCode> {
-  const { evidence } = answered(await handler.inspect(id, undefined))
-  return print<SettleShownData>(io, options, evidence, () => evidenceLines(evidence))
 }
 
 /** Evidence goes to stderr before the question, even if stdout is redirected. */
@@ -149,23 +146,21 @@ async function pastOf(
   return closed
 }
 
+type Line = readonly [label: string, text: string]
+
 function evidenceLines(evidence: Evidence): readonly string[] {
   const { intentId, does, state, attempt, openedAt } = evidence
-  const lines: readonly (readonly [string, string])[] = [
+  const booked = amountText(evidence.counted)
+  const lines: readonly Line[] = [
     ['state', `${state}, attempt ${attempt}, opened ${openedAt}`],
     ['signed', signedText(evidence)],
     ['the service', serviceText(evidence)],
     ...chainLines(evidence),
     ...transactionLines(evidence),
-    [
-      'booked so far',
-      `${amountText(evidence.counted)}, counted by caps until its outcome is known`,
-    ],
+    ['booked so far', `${booked}, counted by caps until its outcome is known`],
     ...evidence.answers.map(({ as, isPossible, reason, detail }) => {
-      return [
-        `--as ${as}`,
-        `${isPossible ? 'possible' : `not now (${reason})`}: ${detail}`,
-      ] as const
+      const now = isPossible ? 'possible' : `not now (${reason})`
+      return [`--as ${as}`, `${now}: ${detail}`] as const
     }),
   ]
   return [`${intentId}: ${does}`, ...lines.map(([name, text]) => `  ${name.padEnd(22)}${text}`)]
@@ -188,7 +183,7 @@ function serviceText({ service: { orderId, ended } }: Evidence): string {
   return ended === null ? named : `${named}, then reported ${ended.status}: ${ended.message}`
 }
 
-function chainLines({ chain }: Evidence): readonly (readonly [string, string])[] {
+function chainLines({ chain }: Evidence): readonly Line[] {
   const { head, final, isDeadlinePast, says } = chain
   const past =
     isDeadlinePast === null ? '' : `, the deadline ${isDeadlinePast ? 'is' : 'is not'} past`
@@ -212,20 +207,15 @@ const SHOWS = {
   absent: 'is not on the chain',
 } as const
 
-function transactionLines({
-  transactions,
-  searchFault,
-  named,
-}: Evidence): readonly (readonly [string, string])[] {
-  const found = transactions.map(({ txHash, block, success, shows }) => {
+function transactionLines({ transactions, searchFault, named }: Evidence): readonly Line[] {
+  const lines = transactions.map(({ txHash, block, success, shows }): Line => {
     const reverted = success ? '' : ', was reverted'
-    return ['transaction', `${txHash} in block ${block} ${SHOWS[shows]}${reverted}`] as const
+    return ['transaction', `${txHash} in block ${block} ${SHOWS[shows]}${reverted}`]
   })
-  return [
-    ...(found.length > 0 ? found : [['transactions', 'none was found'] as const]),
-    ...(searchFault === null ? [] : [['search', `incomplete: ${searchFault}`] as const]),
-    ...(named === null ? [] : [['the one you named', SHOWS[named]] as const]),
-  ]
+  if (lines.length === 0) lines.push(['transactions', 'none was found'])
+  if (searchFault !== null) lines.push(['search', `incomplete: ${searchFault}`])
+  if (named !== null) lines.push(['the one you named', SHOWS[named]])
+  return lines
 }
 
 function settledText(

@@ -213,9 +213,8 @@ function knowledgeOf(state: DaemonState, settings: Settings): readonly string[] 
   }
   for (const [name, { fills, memory, paused }] of state.strategies) {
     const remembers = Object.keys(memory).length > 0 ? ', and its memory' : ''
-    lines.push(
-      `${name}: ${fills} fills${remembers}${paused === undefined ? '' : ', and its pause'}`,
-    )
+    const pause = paused === undefined ? '' : ', and its pause'
+    lines.push(`${name}: ${fills} fills${remembers}${pause}`)
   }
   return lines
 }

@@ -11,13 +11,7 @@ import {
 } from '../../../store/maintenance/state-proof.ts'
 import { whileHeld } from '../../compose/state.ts'
 import { readJournalKey } from '../../compose/wallets.ts'
-import type {
-  BackupData,
-  ProofData,
-  RebuildData,
-  RestoreData,
-  VerifyData,
-} from '../../json/state-outputs.ts'
+import type * as json from '../../json/state-outputs.ts'
 import { type ConfigOptions, noState, settingsForReading } from '../../load-files.ts'
 import { type ExitCode, type Io, print, printOutcome } from '../../process/io.ts'
 import { orRefuse, refusalOf } from '../../process/refusal.ts'
@@ -44,7 +38,7 @@ export async function stateVerify(options: StateOptions, io: Io): Promise<ExitCo
     proof.missing === undefined
       ? 'sound: nothing is missing or altered'
       : 'sound, as far as the records are here'
-  return print<VerifyData>(io, options, data, () =>
+  return print<json.VerifyData>(io, options, data, () =>
     labelled([
       ['state', stateDir],
       ...proofLines(proof, keyless),
@@ -63,7 +57,7 @@ export async function stateRebuild(options: StateOptions, io: Io): Promise<ExitC
     (_, clock) => rebuildSnapshot(stateDir, { key, archive, nowMs: clock.now() }),
   )
   const was = kept === undefined ? '' : `; the old one is kept as ${kept}`
-  return printOutcome<RebuildData>(io, options, {
+  return printOutcome<json.RebuildData>(io, options, {
     message: `state.json was rebuilt from ${records} intact records${was}`,
     stateDir,
     records,
@@ -80,7 +74,7 @@ export async function stateBackup(
   const { stateDir, key, keyless = null } = await inUse(placeOf(options, io))
   const proof = await untilSignalled(io, (signal) => backUp(stateDir, target, key, signal))
   const data = { stateDir, backup: target, ...proofData(proof), structureOnly: keyless }
-  return print<BackupData>(io, options, data, () =>
+  return print<json.BackupData>(io, options, data, () =>
     labelled([['backup', target], ...proofLines(proof, keyless)]),
   )
 }
@@ -100,7 +94,7 @@ export async function stateRestore(
   )
   const { backup, loss, objection, movedTo } = restored
   const isDone = objection === undefined || replace
-  return printOutcome<RestoreData>(io, options, {
+  return printOutcome<json.RestoreData>(io, options, {
     ok: isDone,
     message: isDone ? restoredText(restored, from) : refusedText(restored),
     stateDir,
@@ -168,11 +162,8 @@ function proofLines(proof: StateProof, keyless: string | null): [string, string]
     ['written by', authorText(proof, keyless)],
     ['state.json', snapshotText(proof)],
   ]
-  if (proof.tornBytes > 0)
-    lines.push([
-      '',
-      `the last append is cut short (${proof.tornBytes} bytes): a daemon is writing it, or it crashed`,
-    ])
+  const torn = `the last append is cut short (${proof.tornBytes} bytes): a daemon is writing it, or it crashed`
+  if (proof.tornBytes > 0) lines.push(['', torn])
   for (const fault of [journalFault, snapshotFault])
     if (fault !== undefined)
       lines.push(['FAULT', `${fault.file}: ${fault.detail}`], ['to do', fault.remedy])
@@ -206,7 +197,7 @@ function snapshotText({ snapshotSeq, snapshotFault, missing }: StateProof): stri
   return `covers the records up to ${snapshotSeq}, and ${how}`
 }
 
-function proofData(proof: StateProof): ProofData {
+function proofData(proof: StateProof): json.ProofData {
   const { format, records, last, missing, files, archived, macs, tornBytes } = proof
   const faults = [proof.journalFault, proof.snapshotFault].flatMap((fault) => fault ?? [])
   return {

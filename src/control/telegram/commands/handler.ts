@@ -190,7 +190,6 @@ export class MessageHandler implements Pick<Hearing, 'hear' | 'passOver'> {
     return why === undefined ? `The journal has nothing about ${slot}.` : whyText(why)
   }
 
-  /** True while this person is below the rate limit. */
   async #mayGoOn(from: From, take: Take): Promise<boolean> {
     const nowMs = this.#input.clock.now()
     const recent = (this.#given.get(from.user) ?? []).filter(

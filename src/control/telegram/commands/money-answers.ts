@@ -27,13 +27,7 @@ import { inSlices } from '../../../system/slices.ts'
 import type { FillRow } from '../../../ui/page/model.ts'
 import { firstOf } from './status-text.ts'
 
-/** Answers about money, each sized for a phone. `daily` and `profit` read the whole journal, in slices. */
-export type MoneyAnswers = {
-  readonly daily: () => Promise<string>
-  readonly profit: () => Promise<string>
-  readonly fills: (count: number) => Promise<string>
-  readonly balance: () => string
-}
+export type MoneyAnswers = ReturnType<typeof createMoneyAnswers>
 
 export type MoneyInput = {
   readonly journal: Pick<Journal, 'records' | 'state'>
@@ -56,7 +50,8 @@ const LINES_MAX = 15
 /** Pause between two slices of the journal, so that a read takes at most a fifth of a core. */
 const REST_MS = 16
 
-export function createMoneyAnswers(input: MoneyInput): MoneyAnswers {
+/** Answers about money, each sized for a phone. `daily` and `profit` read the whole journal, in slices. */
+export function createMoneyAnswers(input: MoneyInput) {
   const { journal, status, valueToken, timezone, wallet, clock, signal } = input
 
   async function rest(): Promise<void> {
@@ -78,7 +73,7 @@ export function createMoneyAnswers(input: MoneyInput): MoneyAnswers {
   }
 
   return {
-    async daily() {
+    async daily(): Promise<string> {
       const nowSeconds = Math.floor(clock.now() / 1_000)
       const fromMs = startOfDay(nowSeconds, timezone) * 1_000
       const today: DayFigures = noFigures()
@@ -88,7 +83,7 @@ export function createMoneyAnswers(input: MoneyInput): MoneyAnswers {
       return dailyText({ today, groups, nowSeconds, timezone, valueToken })
     },
     profit: async () => profitText(await accountBy('strategy'), status(), valueToken),
-    fills: async (count) => fillsText(await input.fills(count), timezone),
+    fills: async (count: number) => fillsText(await input.fills(count), timezone),
     balance: () => balanceText(status(), wallet),
   }
 }
@@ -157,13 +152,9 @@ function sumsOf(figures: Figures, valueToken: Token | undefined): readonly strin
     )
     return texts.length === 0 ? [] : [`${name} ${texts.join(', ')}`]
   }
-  return [
-    ...line('spent', spent),
-    ...line('fees', fees),
-    ...(valueToken === undefined || !figures.realised?.average
-      ? []
-      : [`realised ${signedText(figures.realised.average, valueToken)}`]),
-  ]
+  const realised = figures.realised?.average
+  const profit = realised && valueToken && `realised ${signedText(realised, valueToken)}`
+  return [...line('spent', spent), ...line('fees', fees), ...(profit ? [profit] : [])]
 }
 
 function signedText(amount: bigint, token: Token): string {

@@ -32,7 +32,6 @@ export type From = { readonly user: number; readonly chat: number }
 /** Records on disk that a message was handled, so that no later start handles it again. False if that failed. */
 export type Take = () => Promise<boolean>
 
-/** Answers people, and logs what they sent. */
 export class Voice {
   readonly #input: Pick<HandlerInput, 'outbox' | 'observe'>
 

@@ -1,7 +1,6 @@
 import {
   doneWithin,
   isAnswer,
-  type Lifting,
   liftingKey,
   liftingOf,
   QUESTION_MS,
@@ -29,16 +28,20 @@ export class Resumption {
     this.#pending.delete(user)
   }
 
-  /** Shows what would be resumed, and asks for a code. */
   ask(strategy: string | undefined, from: From): void {
-    const { snapshot, clock, code: newCode } = this.#input
+    const { settings, snapshot, clock, code: newCode } = this.#input
     const voice = this.#voice
+    if (!settings.resume) {
+      const reply = 'Nothing is resumed from here (control.telegram.resume): use the machine.'
+      voice.refuse(from, reply, 'asked to resume, which the config does not allow')
+      return
+    }
     const seen = snapshot()
     const { state } = seen
     const lifting = liftingOf(seen, strategy)
-    const blocked = this.#blocked(lifting)
-    if (blocked !== undefined) {
-      voice.refuse(from, blocked.reply, blocked.what)
+    if (lifting.halted?.cause === 'evidence') {
+      const what = 'asked to end a halt that needs someone at the machine'
+      voice.refuse(from, evidenceText(lifting.halted), what)
       return
     }
     if (lifting.isNothing) {
@@ -58,16 +61,6 @@ export class Resumption {
       buttons: [{ text: 'Resume', data: `resume ${code}` }],
     })
     voice.note('answered', from, 'asked to resume, and is asked back')
-  }
-
-  #blocked({ halted }: Lifting): { readonly reply: string; readonly what: string } | undefined {
-    if (!this.#input.settings.resume) {
-      const reply = 'Nothing is resumed from here (control.telegram.resume): use the machine.'
-      return { reply, what: 'asked to resume, which the config does not allow' }
-    }
-    if (halted?.cause !== 'evidence') return undefined
-    const what = 'asked to end a halt that needs someone at the machine'
-    return { reply: evidenceText(halted), what }
   }
 
   /** The same person must answer in time, while the same things are stopped. A code allows one attempt. */

@@ -27,7 +27,6 @@ const STRATEGIES_SHOWN = 10
 const ORDERS_SHOWN = 4
 const DETAIL_LENGTH_MAX = 160
 const ETHER_DECIMALS = 18
-/** Decimal places shown of a GasTank's balance. */
 const ETHER_DIGITS = 6
 
 /** The daemon's status, sized for one phone screen. */

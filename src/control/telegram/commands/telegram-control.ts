@@ -16,7 +16,6 @@ const GRACE_MS = 500
 type RemoteInput = Omit<HandlerInput, 'outbox' | 'code' | 'settings'> & {
   readonly settings: TelegramControl
   readonly stateDir: string
-  /** Removes secrets from replies. */
   readonly scrubber: Pick<Scrubber, 'text'>
   readonly log: Log
 }

@@ -53,7 +53,6 @@ export async function openPoster(
   }
 }
 
-/** Percent-decodes the credentials of an address. */
 function basicAuth(username: string, password: string): string {
   const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
   return `Basic ${Buffer.from(user).toString('base64')}`

@@ -77,12 +77,11 @@ function htmlOf({ subject, lines, link, when, severity }: Message): string {
     left -= line.length
     shown.push(withCode(line))
   }
-  const foot = link === undefined ? escaped(when) : `${escaped(when)}, ${anchor(link)}`
+  const foot =
+    link === undefined
+      ? escaped(when)
+      : `${escaped(when)}, <a href="${escaped(link)}">transaction</a>`
   return [`${MARKS[severity]}<b>${escaped(subject)}</b>`, ...shown, `<i>${foot}</i>`].join('\n')
-}
-
-function anchor(link: string): string {
-  return `<a href="${escaped(link)}">transaction</a>`
 }
 
 /** Commands in backticks become code, which a tap copies. */

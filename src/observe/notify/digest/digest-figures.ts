@@ -11,16 +11,13 @@ import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
 import type { DaemonState } from '../../../journal/state/daemon-state.ts'
 import type { Strategy } from '../../../strategies/registry.ts'
 
-/** Outcomes of slots without a fill. */
-type Unfilled = Exclude<Outcome, 'filled'>
-
 export type StrategyFigures = {
   fills: number
   calls: number
   charged: bigint
   undone: number
   readonly trades: Map<string, Traded>
-  readonly unfilled: Map<Unfilled, Map<string, number>>
+  readonly unfilled: Map<Exclude<Outcome, 'filled'>, Map<string, number>>
 }
 
 export type Figures = {
@@ -66,10 +63,10 @@ function addFill(own: StrategyFigures, entry: FillEntry): void {
   if (entry.type === 'trade') {
     own.fills += 1
     addTrade(own.trades, entry)
-    return
+  } else {
+    own.calls += 1
+    own.charged += entry.charged ?? 0n
   }
-  own.calls += 1
-  own.charged += entry.charged ?? 0n
 }
 
 function addEnd(figures: Figures, { strategy, outcome, reason, count = 1 }: SlotEnd): void {
@@ -80,7 +77,6 @@ function addEnd(figures: Figures, { strategy, outcome, reason, count = 1 }: Slot
   unfilled.set(outcome, reasons)
 }
 
-/** Percentage at which a cap is shown. */
 const FULL_PERCENT = 80n
 
 type Balance = { readonly token: string; readonly amount: bigint; readonly decimals: number }
@@ -117,29 +113,16 @@ export function createAccountWatch() {
   let portfolio: Status['portfolio']
   return {
     observe(event: RuntimeEvent): void {
-      switch (event.type) {
-        case 'wallet-balance': {
-          const { wallet, token, amount, decimals } = event
-          const own = balances.get(wallet) ?? new Map<string, Balance>()
-          balances.set(wallet, own)
-          if (amount === undefined) own.delete(token)
-          else own.set(token, { token, amount, decimals })
-          return
-        }
-        case 'gas-tank':
-          gasTank = event
-          return
-        case 'gas-tank-unknown':
-          gasTank = undefined
-          return
-        case 'profit':
-          profit = event
-          return
-        case 'portfolio':
-          portfolio = event
-          return
-        default:
-      }
+      if (event.type === 'gas-tank') gasTank = event
+      if (event.type === 'gas-tank-unknown') gasTank = undefined
+      if (event.type === 'profit') profit = event
+      if (event.type === 'portfolio') portfolio = event
+      if (event.type !== 'wallet-balance') return
+      const { wallet, token, amount, decimals } = event
+      const own = balances.get(wallet) ?? new Map<string, Balance>()
+      balances.set(wallet, own)
+      if (amount === undefined) own.delete(token)
+      else own.set(token, { token, amount, decimals })
     },
     status({ state, strategies, account, tokens }: DaemonView, nowMs: number): Status {
       const caps = capsOf(state, { strategies: strategies(), account, tokens, nowMs })

@@ -113,7 +113,7 @@ function unfilledLines(input: Traded): readonly string[] {
     shown(input).filter(([, { unfilled }]) => unfilled.size > 0),
     ([name, { unfilled }]) => {
       const parts = [...unfilled].map(([outcome, reasons]) => {
-        const most = mostFrequent(reasons)
+        const [most] = [...reasons].sort(([, a], [, b]) => b - a)[0] ?? []
         const why = most === undefined || most === outcome ? '' : ` (${reasonText(most)})`
         return `${sumOf(reasons)} ${outcome}${why}`
       })
@@ -125,6 +125,7 @@ function unfilledLines(input: Traded): readonly string[] {
 function stoppedLines({ status: { state }, strategies, timezone }: DigestInput): readonly string[] {
   const { halted } = state
   const since = (atMs: number): string => `since ${localTime(atMs, timezone)}`
+  const halt = halted && `Halted ${since(halted.atMs)}: ${said(halted.detail)}`
   const stops = (kind: 'paused' | 'held', what: string): readonly string[] => {
     const stopped = [...state.strategies].flatMap(([name, { [kind]: stop }]) =>
       stop !== undefined && hearsOf(strategies, name) ? [{ name, ...stop }] : [],
@@ -135,11 +136,7 @@ function stoppedLines({ status: { state }, strategies, timezone }: DigestInput):
     )
   }
   return [
-    ...(halted === undefined
-      ? []
-      : [
-          `Halted ${since(halted.atMs)}: ${said(halted.detail)}. \`tranched resume\` lifts the halt.`,
-        ]),
+    ...(halted === undefined ? [] : [`${halt}. \`tranched resume\` lifts the halt.`]),
     ...stops('paused', 'is paused'),
     ...stops('held', 'waits for your approval'),
   ]
@@ -203,7 +200,6 @@ function capLines({ status, strategies }: DigestInput): readonly string[] {
   )
 }
 
-/** Limits the list to a readable length. */
 function bounded<Item>(items: readonly Item[], line: (item: Item) => string): readonly string[] {
   const lines = items.slice(0, STRATEGIES_MAX).map(line)
   const more = items.length - lines.length
@@ -216,8 +212,4 @@ function counted(count: number, what: string): string {
 
 function sumOf(reasons: ReadonlyMap<string, number> | undefined): number {
   return [...(reasons?.values() ?? [])].reduce((sum, count) => sum + count, 0)
-}
-
-function mostFrequent(reasons: ReadonlyMap<string, number>): string | undefined {
-  return [...reasons].sort(([, a], [, b]) => b - a)[0]?.[0]
 }

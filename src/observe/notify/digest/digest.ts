@@ -147,7 +147,6 @@ export function createDigest(options: DigestOptions) {
   }
 
   return {
-    /** Starts sending digests when due. */
     begin(daemon: DaemonView, journal: Readable): void {
       keep(daemon, journal).catch((error: unknown) =>
         log.error('digests have stopped', { err: error }),

@@ -18,7 +18,10 @@ test('a throwing check becomes one unknown finding and affects no other check', 
 })
 
 test('a chain read without an answer is a fault with its message', async () => {
-  const fault = { ok: false, fault: { message: 'node 1 of 1: pruned' } } as const
+  const fault = {
+    ok: false,
+    fault: { tag: 'unavailable', message: 'node 1 of 1: pruned' },
+  } as const
   const checks = await inspectReply(
     'code',
     () => Promise.resolve(fault),

@@ -121,12 +121,11 @@ export async function contentsOf(
       return { to, text: await shipped(to) }
     }),
   )
-  const slow =
-    mode === 'sandbox'
-      ? []
-      : await Promise.all(
-          kinds.map((kind) => slowStrategy(kind, { mode, shipped, amount: live.amount })),
-        )
+  const { amount } = live
+  const slowKinds = mode === 'sandbox' ? [] : kinds
+  const slow = await Promise.all(
+    slowKinds.map((kind) => slowStrategy(kind, { mode, shipped, amount })),
+  )
   const same = await Promise.all(SAME.map(async (to) => ({ to, text: await shipped(to) })))
   const readme = folderReadme(beside && { config: beside.to, variables: variablesOf(beside.text) })
   return [...(beside ? [beside] : []), ...slow, ...fast, ...same, { to: 'README.md', text: readme }]
@@ -143,12 +142,13 @@ export async function besideConfig(
 /** Disabled if it would trade real money, or must be completed first. */
 async function slowStrategy(
   kind: KindName,
-  {
-    mode,
-    shipped,
-    amount,
-  }: { readonly mode: Mode; readonly shipped: ReadShipped; readonly amount: string | undefined },
+  given: {
+    readonly mode: Mode
+    readonly shipped: ReadShipped
+    readonly amount: string | undefined
+  },
 ): Promise<Content> {
+  const { mode, shipped, amount } = given
   const { slow, runsAsIs } = SCHEMAS[kind].examples
   const to = `strategies/${slow}.yaml`
   const example = await shipped(to)
@@ -258,15 +258,10 @@ function section(title: string, { said, lines }: Steps): string {
 }
 
 function tableOf(config: string | undefined): string {
-  const ofConfig: readonly (readonly [path: string, is: string])[] =
-    config === undefined
-      ? []
-      : [
-          [config, BESIDE[config] ?? ''],
-          ['strategies/', `the strategies of \`${config}\`, one per file`],
-        ]
-  const rows: readonly (readonly [path: string, is: string])[] = [
-    ...ofConfig,
+  type Row = readonly [path: string, is: string]
+  const its: Row = ['strategies/', `the strategies of \`${config}\`, one per file`]
+  const rows: readonly Row[] = [
+    ...(config === undefined ? [] : [[config, BESIDE[config] ?? ''] as const, its]),
     [
       'config/sandbox.yaml',
       'play money: chains and services on this machine. Commands use it by default',

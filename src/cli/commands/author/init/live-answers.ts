@@ -88,12 +88,9 @@ async function checked(name: Name, given: LiveAnswers, place: Place): Promise<Re
   const read = settingsOf(given, place)
   if (!read.ok) return read
   const checks = await checksOf(name, read.value, given, place)
-  for (const check of checks) place.say(lineOf(check))
+  for (const { verdict, says, remedy } of checks)
+    place.say(`  ${verdict}: ${says}${remedy === undefined ? '' : `\n    -> ${remedy}`}`)
   return { ok: true, value: checks.every(({ verdict }) => verdict !== 'fault') }
-}
-
-function lineOf({ verdict, says, remedy }: Check): string {
-  return `  ${verdict}: ${says}${remedy === undefined ? '' : `\n    -> ${remedy}`}`
 }
 
 /** The config loader judges the form of an answer. */

@@ -18,7 +18,11 @@ type Kept = { readonly file: string; readonly why: string }
 type Outcome =
   | { readonly tag: 'written' }
   | { readonly tag: 'replaced'; readonly saved: string }
-  | { readonly tag: 'kept'; readonly why: string }
+  | ReturnType<typeof kept>
+
+function kept(why: string) {
+  return { tag: 'kept', why } as const
+}
 
 /** In live mode, other users must not be able to write files that decide about signatures. */
 const FILE_MODE = 0o644
@@ -43,37 +47,34 @@ export async function writeFolder(
   makeDirectory(dir, DIRECTORY_MODE)
   makeDirectory(join(dir, KEYS), 0o700)
   const written: string[] = []
-  const kept: Kept[] = []
+  const left: Kept[] = []
   const saved: string[] = []
   for (const { to, text } of contents) {
     const outcome = await writeOne(dir, { to, text }, force)
-    if (outcome.tag === 'kept') kept.push({ file: to, why: outcome.why })
+    if (outcome.tag === 'kept') left.push({ file: to, why: outcome.why })
     else written.push(to)
     if (outcome.tag === 'replaced') saved.push(outcome.saved)
   }
   const ignored = await ignoreSecrets(dir)
   if (ignored.tag === 'written') written.push(IGNORE_FILE)
-  if (ignored.tag === 'kept') kept.push({ file: IGNORE_FILE, why: ignored.why })
+  if (ignored.tag === 'kept') left.push({ file: IGNORE_FILE, why: ignored.why })
   const appended = ignored.tag === 'appended' ? ignored.rules : undefined
-  return { written, kept, saved, appended }
+  return { written, kept: left, saved, appended }
 }
 
 async function writeOne(dir: string, { to, text }: Content, force: boolean): Promise<Outcome> {
   const file = join(dir, to)
   const untouched = await untouchedAround(dir, dirname(file))
   if (untouched !== undefined)
-    return { tag: 'kept', why: `it would be in ${untouched}/, where init writes nothing` }
+    return kept(`it would be in ${untouched}/, where init writes nothing`)
   makeDirectory(dirname(file), DIRECTORY_MODE)
   if (await writeNew(file, text)) return { tag: 'written' }
-  if (!force) return { tag: 'kept', why: WAS_THERE }
-  if (!(await lstat(file)).isFile()) return { tag: 'kept', why: 'it is not a regular file' }
+  if (!force) return kept(WAS_THERE)
+  if (!(await lstat(file)).isFile()) return kept('it is not a regular file')
   const present = await readFile(file, 'utf8')
-  if (present === text) return { tag: 'kept', why: 'it is unchanged' }
+  if (present === text) return kept('it is unchanged')
   if (firstLine(present) !== firstLine(text))
-    return {
-      tag: 'kept',
-      why: `its first line is not \`${firstLine(text)}\`: init did not write it`,
-    }
+    return kept(`its first line is not \`${firstLine(text)}\`: init did not write it`)
   const saved = `${to}.old`
   await rename(file, join(dir, saved))
   await writeFile(file, text, { flag: 'wx', mode: FILE_MODE })
@@ -103,26 +104,18 @@ async function placeOf(path: string): Promise<string> {
   }
 }
 
-type Ignored =
-  | { readonly tag: 'written' }
-  | { readonly tag: 'appended'; readonly rules: readonly string[] }
-  | { readonly tag: 'kept'; readonly why: string }
-
 /** Adds missing rules to a `.gitignore` that would let keys be committed; otherwise leaves it unchanged. */
-async function ignoreSecrets(dir: string): Promise<Ignored> {
+async function ignoreSecrets(dir: string) {
   const file = join(dir, IGNORE_FILE)
-  if (await writeNew(file, withRules('', missingRules('')))) return { tag: 'written' }
+  if (await writeNew(file, withRules('', missingRules('')))) return { tag: 'written' } as const
   // Git ignores a symbolic link of this name.
   if (!(await lstat(file)).isFile())
-    return {
-      tag: 'kept',
-      why: `it is not a regular file: list ${missingRules('').join(' ')} in one`,
-    }
+    return kept(`it is not a regular file: list ${missingRules('').join(' ')} in one`)
   const present = await readFile(file, 'utf8')
   const rules = missingRules(present)
-  if (rules.length === 0) return { tag: 'kept', why: WAS_THERE }
+  if (rules.length === 0) return kept(WAS_THERE)
   await writeFile(file, withRules(present, rules))
-  return { tag: 'appended', rules }
+  return { tag: 'appended', rules } as const
 }
 
 /** False if the name exists, even as a dangling link. */
