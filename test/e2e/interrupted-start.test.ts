@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { parse, stringify } from 'yaml'
 import { run } from '../support/process/cli.ts'
 import { freePort } from '../support/process/programs.ts'
 import { serve } from '../support/process/serve.ts'
@@ -51,6 +52,29 @@ test('a start that waits for the service keeps its lock and its anchor', async (
   }
   const first = await waitFor('three bars', bars, ({ length }) => length === 3)
   expect(first).toEqual(['lock 0', 'anchor 0', 'halt-file 0'])
+})
+
+test('a start without a node is told by status and doctor, with the node as its reason', async () => {
+  const rehearsal = await rehearse(everySecond('buy-weth'))
+  const { config, report } = rehearsal
+  const port = await freePort()
+  const dead = `http://127.0.0.1:${await freePort()}`
+  redirect(config, { gaslessUrl: report.gaslessUrl, rpcUrl: dead })
+  writeFileSync(config, stringify({ ...parse(readFileSync(config, 'utf8')), http: { port } }))
+  const daemon = rehearsal.daemon(['--http-port', `${port}`])
+  await daemon.sees(/chain failure while identifying the chain/)
+  const told = async (command: string) => (await run([command, '--config', config])).stdout
+  const status = await waitFor(
+    'a status',
+    () => told('status'),
+    (text) => text.includes('NOT READY'),
+  )
+  expect(status).toContain('NOT READY: starting\n')
+  expect(status).toContain('NOT READY: rpc answered last: unreachable\n')
+  expect(status).not.toContain('hung')
+  expect(await told('doctor')).toMatch(
+    /warn {2}process \d+ runs and is not ready: starting; rpc answered last: unreachable/,
+  )
 })
 
 /** Mounts a file system of this many bytes for the rest of the test; false where this user may mount none. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import * as z from 'zod'
 import {
   type Asked,
   askControl,
@@ -48,6 +49,25 @@ type Holder = Partial<Pick<LockHolder, 'config' | 'mode'>> & {
 }
 
 const DAEMON = 'run'
+
+const READINESS = z.object({ status: z.string(), reasons: z.array(z.string()) })
+const READINESS_MS_MAX = 2_000
+
+/**
+ * What a daemon's `/readyz` says. It answers while the daemon starts, before the control socket exists. Undefined without an
+ * answer.
+ */
+export async function readinessOf({ http: { host, port } }: Pick<Settings, 'http'>) {
+  const name = host.includes(':') ? `[${host}]` : host
+  const signal = AbortSignal.timeout(READINESS_MS_MAX)
+  try {
+    const answer = await fetch(`http://${name}:${port}/readyz`, { signal })
+    const { status, reasons } = READINESS.parse(await answer.json())
+    return { ok: status === 'ok', reasons }
+  } catch {
+    return undefined
+  }
+}
 
 /** Closes the clock after the task. */
 export async function withClock<Result>(task: (clock: Clock) => Promise<Result>): Promise<Result> {

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { briefDecimal } from '../../domain/money/units.ts'
 import type { AmountData } from '../json/shapes.ts'
 
@@ -111,10 +112,14 @@ export function beside(head: string, text: string, width: number): readonly stri
 const LABEL = /^ *(?:\S+(?: \S+){0,2} {2,})?/
 const LABEL_MAX = 24
 
+/** A command to copy: a shell would take its second line as another one. */
+const CODE = /^ {4}\S/
+
 /** Wraps lines between words to a terminal's width; continuation lines are indented, or begin below the text of a label. */
 export function wrapped(lines: readonly string[], width: number): readonly string[] {
   return lines.flatMap((line) => {
-    if (line.length <= Math.max(width, WIDTH_MIN)) return [line]
+    if (stripVTControlCharacters(line).length <= Math.max(width, WIDTH_MIN) || CODE.test(line))
+      return [line]
     const label = LABEL.exec(line)?.[0] ?? ''
     const isWide =
       label.length > LABEL_MAX ||

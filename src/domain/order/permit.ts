@@ -51,7 +51,7 @@ export type PermitRecord = Permit & {
   readonly digest: Hex
   /** A final block from before the record: a search for its fill begins here. Older records have the newest block. */
   readonly fromBlock: bigint
-  /** Feed price at that block, sell base units per buy base unit; undefined without one, and in older records. */
+  /** Feed price in the newest block when it was recorded, sell base units per buy base unit; undefined without one, and in older records. */
   readonly feed?: Ratio | undefined
   /** The service's fee by the quote, in sell base units, included in the price. Absent in older records. */
   readonly fee?: BaseUnits | undefined

@@ -56,9 +56,9 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
     `in ${dir}:`,
     ...outcomeLines(done),
     ...on.map((file) => `  on     ${file}: config/live.yaml trades it with real money`),
-    ...steps.flatMap(({ said, lines }) => ['', ...said, '', ...lines.map((line) => `  ${line}`)]),
+    ...steps.flatMap(({ said, lines }) => ['', ...said, '', ...lines.map((line) => `    ${line}`)]),
     ...(missing.length === 0 ? [] : ['', 'Still missing, each with the command that checks it:']),
-    ...missing.map(({ what, check }) => `- ${what}: ${check}`),
+    ...missing.flatMap(({ what, check }) => [`- ${what}:`, `    ${check}`]),
   ])
 }
 

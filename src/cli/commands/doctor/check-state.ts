@@ -11,7 +11,7 @@ import type { HeldClaim } from '../../../store/lock/lock-claims.ts'
 import { readLock } from '../../../store/lock/state-lock.ts'
 import { proveState, type StateProof } from '../../../store/maintenance/state-proof.ts'
 import { chainOf } from '../../compose/services.ts'
-import { askDaemon, haltOf, readState, withClock } from '../../compose/state.ts'
+import { askDaemon, haltOf, readinessOf, readState, withClock } from '../../compose/state.ts'
 import { openAnchors } from '../../compose/wallets.ts'
 import { type Check, type Checks, fault, fine, inspect, unknown, warning } from './check.ts'
 
@@ -19,9 +19,11 @@ type HolderInput = {
   readonly holder: Pick<HeldClaim, 'pid' | 'host' | 'command' | 'status'> | undefined
   /** True if the daemon's socket answers; undefined if it was not asked. */
   readonly answers: boolean | undefined
+  /** What `/readyz` says of a daemon whose socket does not answer. */
+  readonly reasons?: readonly string[] | undefined
 }
 
-export function checkHolder({ holder, answers }: HolderInput): Check {
+export function checkHolder({ holder, answers, reasons = [] }: HolderInput): Check {
   if (holder === undefined) return fine('daemon', 'no daemon holds the state directory')
   const { pid, host, command } = holder
   if (holder.status !== 'alive')
@@ -29,6 +31,12 @@ export function checkHolder({ holder, answers }: HolderInput): Check {
       'daemon',
       `process ${pid} on ${host} has claimed the state directory (${command}); whether it runs cannot be checked from here`,
       'nothing if another container or machine runs it; else a new daemon takes over after 30 s without a sign of life',
+    )
+  if (answers === false && reasons.length > 0)
+    return warning(
+      'daemon',
+      `process ${pid} runs and is not ready: ${reasons.join('; ')}`,
+      'mend what it names; it goes on by itself',
     )
   if (answers === false)
     return fault(
@@ -120,7 +128,7 @@ export async function inspectState(input: StateInput): Promise<Checks> {
   const { settings, state } = input
   const { stateDir } = settings
   return [
-    await inspectHolder(stateDir),
+    await inspectHolder(settings),
     haltedBy(stateDir, state),
     state === undefined ? [] : checkChangedCode(state),
     checkBound(input),
@@ -129,12 +137,15 @@ export async function inspectState(input: StateInput): Promise<Checks> {
   ].flat()
 }
 
-async function inspectHolder(stateDir: string): Promise<Checks> {
+async function inspectHolder(settings: Settings): Promise<Checks> {
+  const { stateDir } = settings
   const holder = readLock(stateDir)
   if (holder?.status !== 'alive' || holder.command !== 'tranched run')
     return checkHolder({ holder, answers: undefined })
   const reply = await askDaemon(stateDir, { command: 'status' }, DAEMON_MS_MAX)
-  return checkHolder({ holder, answers: reply.tag === 'answered' })
+  const isSilent = reply.tag !== 'answered'
+  const starting = isSilent ? await readinessOf(settings) : undefined
+  return checkHolder({ holder, answers: !isSilent, reasons: starting?.reasons })
 }
 
 function haltedBy(stateDir: string, state: DaemonState | undefined): Check {

@@ -184,11 +184,14 @@ export function quoteLines(report: QuoteReport): readonly string[] {
   const worse =
     report.worseThanFeedBps === null ? '' : `, ${report.worseThanFeedBps} bps off the feed`
   const least = report.guaranteed === null ? 'an unknown amount' : text(report.guaranteed)
+  const price = `${exactDecimal(report.price)} ${unit}${worse}`
+  // An exact purchase: the service quotes the most that it takes, slippage included.
+  const isExact = report.guaranteed?.amount === report.buys.amount
   return labelled([
-    ['sells', text(report.sells)],
-    ['buys', `${text(report.buys)}, at least ${least}`],
+    ['sells', isExact ? `at most ${text(report.sells)}` : text(report.sells)],
+    ['buys', isExact ? `exactly ${text(report.buys)}` : `${text(report.buys)}, at least ${least}`],
     ['fee', text(report.fee)],
-    ['price', `${exactDecimal(report.price)} ${unit}${worse}`],
+    ['price', isExact ? `at worst ${price}, slippage included` : price],
     ['feed', feed],
     ['expires in', durationText(report.expiresInMs)],
     ['firewall', report.verdict],

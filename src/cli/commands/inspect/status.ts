@@ -19,7 +19,7 @@ import { kindOf, type Strategy } from '../../../strategies/registry.ts'
 import { isFinished, scheduleOf } from '../../../strategies/spending/slots-ahead.ts'
 import { readRecentEvents } from '../../../ui/page/server/recent.ts'
 import { deadlineOf } from '../../../venues/projections.ts'
-import { askDaemon, haltOf } from '../../compose/state.ts'
+import { askDaemon, haltOf, readinessOf } from '../../compose/state.ts'
 import type { DaemonStatus } from '../../daemon/handle.ts'
 import type { StatusData } from '../../json/inspect-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
@@ -42,7 +42,9 @@ export function status(options: ConfigOptions, io: Io, nowMs: number): Promise<E
     const journal = { stateDir, archive: settings?.journal.archive }
     const slots = lastSlotsIn(journal, [...names])
     const [daemon, lastSlots] = await Promise.all([daemonOf(stateDir), slots])
-    const report = reportOf({ ...reading, lastSlots, daemon, nowMs })
+    const starting =
+      daemon === 'silent' && settings !== undefined ? await readinessOf(settings) : undefined
+    const report = reportOf({ ...reading, lastSlots, daemon, starting, nowMs })
     const { problems } = reading
     return print<StatusData>(io, options, { ...report, problems }, () =>
       linesOf(report, { nowMs, columns: columnsOf(io), hasProblems: problems.length > 0 }),
@@ -106,7 +108,8 @@ function linesOf(
 
 /** The services and nodes that are down, as the page shows them. */
 function notReadyLines({ answers, ready }: StatusReport): readonly string[] {
-  if (answers === false) return ['the daemon does not answer: it is starting, stopping or hung']
+  if (answers === false && ready === null)
+    return ['the daemon does not answer: it is starting, stopping or hung']
   return (ready?.reasons ?? []).map((reason) => `NOT READY: ${reason}`)
 }
 
@@ -173,6 +176,8 @@ type Daemon = DaemonStatus | 'silent' | undefined
 type StatusInput = Reading & {
   readonly lastSlots: ReadonlyMap<string, SlotEnd>
   readonly daemon: Daemon
+  /** Of a daemon whose socket does not answer. */
+  readonly starting: StatusReport['ready'] | undefined
   readonly nowMs: number
 }
 
@@ -192,7 +197,7 @@ function reportOf(input: StatusInput): StatusReport {
     stateDir,
     running: holder ? { pid: holder.pid, startedAt: isoOf(holder.startedAtMs) } : null,
     answers: daemon === undefined ? null : daemon !== 'silent',
-    ready: (typeof daemon === 'object' && daemon.ready) || null,
+    ready: (typeof daemon === 'object' ? daemon.ready : input.starting) ?? null,
     staleFiles: stale
       ? { files: stale.files, refusedAt: isoOf(stale.sinceMs), detail: stale.detail }
       : null,

@@ -59,7 +59,8 @@ export async function planOf(strategy: Strategy, input: PlanInput) {
     owner: market.ok ? market.owner : ZERO_ADDRESS,
     caller: ZERO_ADDRESS,
     strategy,
-    slotSeconds: nowSeconds,
+    // A slice is a share of the rest, which depends on the slices from its slot on.
+    slotSeconds: (schedule.type === 'cron' ? undefined : slots[0]) ?? nowSeconds,
     view,
     nowMs,
     terms: termsOfPrices(strategy, input.modules.versionOf, pricePath),

@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto'
 import type { OrderRequest } from '../../../control/control-socket.ts'
 import { createPricePaths } from '../../../domain/money/price.ts'
 import { shownToken } from '../../../domain/money/token.ts'
-import { parseAmount } from '../../../domain/money/units.ts'
+import { parseAmount, ZERO_ADDRESS } from '../../../domain/money/units.ts'
 import type { SwapIntent } from '../../../domain/order/intent.ts'
 import { reasonText } from '../../../domain/order/reason.ts'
-import { viewOf } from '../../../engine/market-snapshot.ts'
+import { consider } from '../../../engine/slot.ts'
 import { misfitText, type Triggered } from '../../../engine/trigger.ts'
 import { fillIn, isAbout, postingOf } from '../../../journal/events/registry.ts'
 import { type SlotEnd, slotEndOf } from '../../../journal/events/strategy/slots.ts'
 import type { FillEntry } from '../../../journal/ledger/entry.ts'
 import { capsOf } from '../../../journal/projections/limits.ts'
-import { decideOrder, MANUAL, type ManualOrder } from '../../../strategies/manual/manual-kind.ts'
+import { MANUAL, type ManualOrder } from '../../../strategies/manual/manual-kind.ts'
 import { readsMarket, type SwapStrategy } from '../../../strategies/registry.ts'
 import { askDaemon, silentHolder, stateAtHand, withClock } from '../../compose/state.ts'
 import type { OrderData } from '../../json/operate-outputs.ts'
@@ -122,8 +122,10 @@ async function previewOf(
   const context = { mode, pricePath, account, state, owner: market.owner }
   const nowMs = Date.now()
   const slotSeconds = Math.floor(nowMs / 1_000)
-  const view = viewOf(context, market.view, { strategy, slotSeconds, pairs })
-  const decision = decideOrder(strategy, wanted, view)
+  const slot = { strategy, slotSeconds, view: market.view, nowMs, order: wanted }
+  const considered = consider({ ...context, ...slot, caller: ZERO_ADDRESS })
+  if (!('decision' in considered)) throw new Refusal('the strategy asks its module')
+  const { decision } = considered
   if (decision.tag === 'skip')
     throw new Refusal(`${reasonText(decision.reason)}: ${decision.detail}`)
   const [intent] = decision.intents as readonly SwapIntent[]

@@ -27,7 +27,7 @@ export const AUTHORIZATION_OUTPUTS = {
         `Checked: it sells at most ${taken} for at least ${least}, to ${permit.recipient}, with spender ${permit.spender}.`,
         price === undefined
           ? 'No feed gave a price when it was signed.'
-          : `By the feeds at block ${permit.fromBlock}: ${price}.`,
+          : `By the feeds when it was signed: ${price}.`,
         ...(fee === undefined || fee === 0n || sell === undefined
           ? []
           : [`The quote names a fee of ${briefText(fee, sell)}, which its price includes.`]),

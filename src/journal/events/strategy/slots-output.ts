@@ -79,8 +79,8 @@ export const SLOT_OUTPUTS = {
   'slots-missed': {
     ...END,
     messages: () => [
-      'The daemon did not run, or was too slow.',
-      'What to do: keep the daemon running; schedule.missed sets which slots it runs later.',
+      'The daemon did not run, was too slow, or could not read its chain: its log names the time.',
+      'What to do: keep the daemon running and its nodes reachable; schedule.missed sets which slots it runs later.',
     ],
   },
 } satisfies Partial<Outputs>
@@ -123,7 +123,7 @@ function missedNotification(end: SlotEnd, { timezone }: TextContext): Notificati
   return notification('missed', `${strategy} missed ${which}`, [
     count === 1 ? `It was due ${first}.` : `They were due from ${first} to ${last}.`,
     ...sentence(detail),
-    'The daemon did not run or was too slow, and the strategy file does not run missed slots later.',
+    'The daemon did not run, was too slow or could not read its chain, and the strategy file does not run missed slots later.',
     `\`tranched history --strategy ${strategy}\` shows its earlier slots.`,
   ])
 }

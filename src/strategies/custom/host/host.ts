@@ -10,6 +10,7 @@ import {
 } from '../../../domain/module.ts'
 import type { StrategyBase } from '../../../domain/strategy.ts'
 import { excerpt } from '../../../domain/text/outside-text.ts'
+import type { Modules } from '../../../ports.ts'
 import { confine, reachOf } from './confinement.ts'
 import { ModuleProcess, NoAnswer } from './module-process.ts'
 import { decodeValue, encodeValue } from './values.ts'
@@ -33,10 +34,18 @@ type ModuleHostInput = {
   readonly output: (strategy: string, line: string) => void
 }
 
-export type ModuleHost = ReturnType<typeof createModuleHost>
-
 /** Runs each strategy's module in its own process, which stays alive between slots. */
-export function createModuleHost(input: ModuleHostInput) {
+export type ModuleHost = Modules & {
+  start(strategy: ModuleStrategy): Promise<ModuleStarted>
+  /** Folders that a strategy's module may read. */
+  reachOf(strategy: ModuleStrategy): readonly string[]
+  /** Ends the modules of all other strategies. */
+  retain(strategies: readonly StrategyBase[]): void
+  /** Ends all modules; resolves when they are gone. */
+  close(): Promise<void>
+}
+
+export function createModuleHost(input: ModuleHostInput): ModuleHost {
   const starts = new PQueue({ concurrency: STARTS_AT_ONCE_MAX })
   const hosted = new Map<ModuleStrategy, HostedModule>()
   const versions = new WeakMap<ModuleStrategy, string>()
@@ -47,7 +56,7 @@ export function createModuleHost(input: ModuleHostInput) {
     going.add(gone)
   }
   return {
-    async start(strategy: ModuleStrategy): Promise<ModuleStarted> {
+    async start(strategy) {
       const module = new HostedModule({ ...input, strategy, starts })
       hosted.set(strategy, module)
       const started = await module.start()
@@ -55,20 +64,17 @@ export function createModuleHost(input: ModuleHostInput) {
       else end(strategy, module)
       return started
     },
-    versionOf: (strategy: ModuleStrategy) => versions.get(strategy),
-    /** Folders that a strategy's module may read. */
-    reachOf: ({ module }: ModuleStrategy) => reachOf(module),
-    async decide(strategy: ModuleStrategy, view: ModuleView): Promise<ModuleReply> {
+    versionOf: (strategy) => versions.get(strategy),
+    reachOf: ({ module }) => reachOf(module),
+    async decide(strategy, view) {
       const module = hosted.get(strategy)
       return module === undefined ? failed('its module was not started') : module.decide(view)
     },
-    /** Ends the modules of all other strategies. */
-    retain(strategies: readonly StrategyBase[]): void {
+    retain(strategies) {
       const kept = new Set<unknown>(strategies)
       for (const [strategy, module] of hosted) if (!kept.has(strategy)) end(strategy, module)
     },
-    /** Ends all modules; resolves when they are gone. */
-    async close(): Promise<void> {
+    async close() {
       for (const [strategy, module] of hosted) end(strategy, module)
       await Promise.all(going)
     },

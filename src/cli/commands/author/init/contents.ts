@@ -172,8 +172,7 @@ const PASSWORD_FILE = 'keys/trader.pass'
 export function sandboxSteps(program: string): Steps {
   return {
     said: [
-      'In the sandbox, without a key or a network. `run` trades within seconds, Ctrl-C stops it, and `report` shows',
-      'the result:',
+      'In the sandbox, which needs no key and no network. `run` trades within seconds, Ctrl-C stops it, and `report` shows the result:',
     ],
     lines: ['validate', 'run', 'report'].map((command) => `${program} ${command}`),
   }
