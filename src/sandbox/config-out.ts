@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path'
 import { GASLESS_CHAIN_ID } from '../venues/swap/client/gasless-wire.ts'
 import type { AggregatorContracts } from './aggregator/chain/deploy.ts'
 import type { Deployment } from './evm/deploy.ts'
-import type { AllSettings } from './options.ts'
+import type { AggregatorSettings, GaslessSettings } from './options.ts'
 
 export type ConfigPlaces = {
   readonly stateDir: string
@@ -21,7 +21,10 @@ type ConfigSource = {
     Deployment,
     'permit2' | 'settlement' | 'sequencerFeed' | 'tokens' | 'feeds'
   >
-  readonly settings: Pick<AllSettings, 'gasless' | 'aggregator'>
+  readonly settings: {
+    readonly gasless: Pick<GaslessSettings, 'quoteLifetime' | 'wire'>
+    readonly aggregator: Pick<AggregatorSettings, 'chainId' | 'wire'>
+  }
   readonly aggregator: {
     readonly url: string
     readonly rpcUrl: string

@@ -1,20 +1,30 @@
 import type { Hex } from 'viem'
 import { WETH_BASE } from '../venues/swap/client/gasless-wire.ts'
 import { sandboxConfig } from './config-out.ts'
-import { SANDBOX_DEFAULTS } from './settings/sandbox-schema.ts'
+import { TABLE } from './settings/table.ts'
 import { FEED_PAIRS, TOKEN_SPECS } from './tokens.ts'
+
+const { preferOwn, onlyOwn } = TABLE.gasless.wire
+const { methodPrefix, signatureHeader } = TABLE.aggregator.wire
 
 const placeholder = (index: number): Hex => `0x${index.toString(16).padStart(40, '0')}`
 
 /**
  * The config that a running sandbox supplies to a `mode: sandbox` file, with placeholders for URLs, addresses and the key.
- * It is enough to check a config and its strategies without starting a sandbox.
+ * It is enough to check a config and its strategies without starting a sandbox. Every start loads this file, so it does
+ * without the settings' schema.
  */
 export const SANDBOX_TEMPLATE: Readonly<Record<string, unknown>> = sandboxConfig(
   {
     rpcUrl: 'http://127.0.0.1:1',
     gaslessUrl: 'http://127.0.0.1:1',
-    settings: SANDBOX_DEFAULTS,
+    settings: {
+      gasless: { quoteLifetime: 60, wire: { preferOwn: preferOwn[1], onlyOwn: onlyOwn[1] } },
+      aggregator: {
+        chainId: 11_155_111,
+        wire: { methodPrefix: methodPrefix[1], signatureHeader: signatureHeader[1] },
+      },
+    },
     aggregator: {
       url: 'http://127.0.0.1:1',
       rpcUrl: 'http://127.0.0.1:1',

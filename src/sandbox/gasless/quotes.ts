@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Hex } from 'viem'
+import { BPS, mulDivUp } from '../../domain/money/units.ts'
 import { WITNESS_TYPE_STRING } from '../../domain/order/permit.ts'
 import {
   GASLESS_CHAIN_ID,
@@ -36,8 +37,6 @@ export type Quote = {
 type Amounts = Pick<Quote, 'sellAmount' | 'buyAmount' | 'minBuyAmount'> & {
   readonly feeAmount: bigint
 }
-
-const BPS = 10_000n
 
 type Wanted = {
   readonly request: WireQuoteRequest
@@ -153,7 +152,7 @@ function price(
   const route = bestRoute(market, pair, { kind: 'buy', amount: buyAmount, preference })
   if (route === undefined) return noRoute
   const expected = withFee(route.sellAmount, feeBps)
-  const sellAmount = divideUp(expected * (BPS + slippage), BPS)
+  const sellAmount = mulDivUp(expected, BPS + slippage, BPS)
   return { sellAmount, buyAmount, minBuyAmount: buyAmount, feeAmount: expected - route.sellAmount }
 }
 
@@ -163,19 +162,15 @@ function badlyPriced(amounts: Amounts, kind: Quote['kind']): Amounts {
   const { buyAmount, minBuyAmount } = amounts
   return {
     ...amounts,
-    buyAmount: divideUp(buyAmount, 2n),
-    minBuyAmount: divideUp(minBuyAmount, 2n),
+    buyAmount: mulDivUp(buyAmount, 1n, 2n),
+    minBuyAmount: mulDivUp(minBuyAmount, 1n, 2n),
   }
 }
 
 function feeOf(sellAmount: bigint, feeBps: bigint): bigint {
-  return divideUp(sellAmount * feeBps, BPS)
+  return mulDivUp(sellAmount, feeBps, BPS)
 }
 
 function withFee(sellAmount: bigint, feeBps: bigint): bigint {
-  return divideUp(sellAmount * BPS, BPS - feeBps)
-}
-
-function divideUp(numerator: bigint, denominator: bigint): bigint {
-  return (numerator + denominator - 1n) / denominator
+  return mulDivUp(sellAmount, BPS, BPS - feeBps)
 }

@@ -1,3 +1,4 @@
+import { BPS } from '../../domain/money/units.ts'
 import type { Liquidity, Market, Pair } from '../market/market.ts'
 
 /** The requested routing, in the sandbox's own words. */
@@ -15,7 +16,6 @@ export type Route = {
 const SPLITS = 8
 /** `preferOwn` chooses the own pool if it is at most this much worse than the best route, in basis points. */
 const COMPETITIVE_BPS = 10n
-const BPS = 10_000n
 
 /** Best route for an exact `amount` to sell or to buy; undefined if the allowed venues are too shallow. */
 export function bestRoute(

@@ -1,3 +1,4 @@
+import { BPS, maxOf, minOf } from '../../domain/money/units.ts'
 import { createRandom, type SeededRandom } from '../../domain/random.ts'
 import type { SANDBOX_DEFAULTS } from '../settings/sandbox-schema.ts'
 import type { SandboxToken } from '../tokens.ts'
@@ -22,7 +23,6 @@ export type MarketState = {
 export type Market = ReturnType<typeof createMarket>
 
 const USD = 10n ** 18n
-const BPS = 10_000n
 const PPM = 1_000_000n
 /** Each step, arbitrage halves a pool's imbalance. */
 const REVERSION = 2n
@@ -121,7 +121,7 @@ export function createMarket(
       const moved = (toUsd(pair.sell, sellAmount) + toUsd(pair.buy, buyAmount)) / 2n
       const limit = (BigInt(settings.ownDepthUsd) * USD) / 2n
       const imbalance = (imbalances.get(key) ?? 0n) + moved * sign
-      imbalances.set(key, clamp(imbalance, limit))
+      imbalances.set(key, maxOf(-limit, minOf(limit, imbalance)))
     },
   }
 }
@@ -129,11 +129,6 @@ export function createMarket(
 function poolOf(pair: Pair): { key: string; sign: bigint } {
   const [a, b] = [pair.sell.symbol, pair.buy.symbol]
   return a < b ? { key: `${a}/${b}`, sign: 1n } : { key: `${b}/${a}`, sign: -1n }
-}
-
-function clamp(value: bigint, limit: bigint): bigint {
-  if (value > limit) return limit
-  return value < -limit ? -limit : value
 }
 
 /**

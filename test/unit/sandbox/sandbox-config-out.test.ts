@@ -3,6 +3,7 @@ import { stringify } from 'yaml'
 import { loadSettings } from '../../../src/config/settings/load-settings.ts'
 import { sandboxConfig } from '../../../src/sandbox/config-out.ts'
 import { SANDBOX_DEFAULTS } from '../../../src/sandbox/settings/sandbox-schema.ts'
+import { SANDBOX_TEMPLATE } from '../../../src/sandbox/template.ts'
 import { plain } from '../config/config-fixture.ts'
 
 const address = (digit: string) => `0x${digit.repeat(40)}` as const
@@ -84,4 +85,13 @@ test('the maximum quote lifetime follows the sandbox, and is at least ten minute
   expect(settingsWith({ gasless: { quoteLifetime: 3_600 } }).gasless.maxQuoteLifetimeMs).toBe(
     3_600_000,
   )
+})
+
+test('the template has the words and the chain of the default settings', () => {
+  const { gasless, aggregator } = SANDBOX_DEFAULTS
+  expect(SANDBOX_TEMPLATE).toMatchObject({
+    chains: { sepolia: { chainId: aggregator.chainId } },
+    gasless: { maxQuoteLifetime: '600s', wire: gasless.wire },
+    aggregator: { wire: aggregator.wire },
+  })
 })

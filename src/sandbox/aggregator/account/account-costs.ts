@@ -1,3 +1,4 @@
+import { BPS, minOf } from '../../../domain/money/units.ts'
 import type { Receipt } from '../../evm/sender.ts'
 
 /** Gas used by an on-chain transaction, and its price in wei per gas. */
@@ -7,8 +8,6 @@ export function batchCost({ gasUsed, effectiveGasPrice }: Receipt) {
 
 /** Costs of one call in wei, except for the two gas figures. `charged` is the sum of execution, fee and blob costs. */
 export type CallCosts = ReturnType<typeof splitCosts>[number]
-
-const BPS = 10_000n
 
 /**
  * Splits the cost of a batch in proportion to each call's direct gas: what it would use alone at the same block. So the
@@ -28,12 +27,12 @@ export function splitCosts(
     const gasShare = (batch.gasUsed * directGas) / allDirectGas
     const costShare = (batch.gasUsed * price * directGas) / allDirectGas
     const directExecution = directGas * price
-    const executionCost = lesserOf(costShare, directExecution)
+    const executionCost = minOf(costShare, directExecution)
     const fee = ((directExecution - executionCost) * BigInt(feeBps)) / BPS
     const directCost = directExecution + blobCost
     const charged = executionCost + fee + blobCost
     return {
-      executionGas: lesserOf(gasShare, directGas),
+      executionGas: minOf(gasShare, directGas),
       directGas,
       effectiveGasPrice: price,
       executionCost,
@@ -44,8 +43,4 @@ export function splitCosts(
       savings: directCost - charged,
     }
   })
-}
-
-function lesserOf(left: bigint, right: bigint): bigint {
-  return left < right ? left : right
 }
