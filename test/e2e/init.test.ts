@@ -45,7 +45,7 @@ test('init does not prompt in a pipe, and prints the program name as it was star
   const { home, type } = shell()
   const made = await run(['init'], { cwd: home })
   expect([made.code, made.stderr]).toEqual([0, ''])
-  const [, validate = ''] = /^ {2}(node .* validate)$/m.exec(made.stdout) ?? []
+  const [, validate = ''] = /^ {4}(node .* validate)$/m.exec(made.stdout) ?? []
   expect((await type(validate)).output).toMatch(/ok \(mode sandbox, 1 strategy /)
   const again = await run(['init', '--json'], { cwd: home })
   expect([again.code, JSON.parse(again.stdout).written]).toEqual([0, []])

@@ -37,8 +37,7 @@ export const byHoldings = {
   nextSale: none,
   slicedTotal: none,
   marks: none,
-  sampleSwap: ({ name }: SwapBase) =>
-    `${name} decides by its holdings what it trades; give --sell, --buy and --amount`,
+  sampleSwap: ({ name }: SwapBase) => `${name} decides by its holdings what it trades`,
 } as const
 
 /** Exact input. */

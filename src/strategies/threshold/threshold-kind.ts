@@ -70,7 +70,7 @@ export const threshold: StrategyKind<ThresholdStrategy> = {
   slicedTotal: none,
   sampleSwap({ name, sell, buy, price, rungs }) {
     const fixed = rungs.find(({ size }) => size.type === 'amount')?.size
-    if (fixed?.type !== 'amount') return `${name} sells a share; give --sell, --buy and --amount`
+    if (fixed?.type !== 'amount') return `${name} sells a share`
     return { sell, buy, price, ...exactly(fixed.amount) }
   },
   marks(strategy, { price, ...view }) {

@@ -100,7 +100,7 @@ test('a filled swap shows its prices, checks, outcome and fill price', () => {
     '  Read at block 77, 00:33:10 UTC; free balances: 1,000 USDC, 0.3 ETH.',
     'attempt 1 recorded, ready to sign, valid until 1970-01-01T00:43:20Z',
     `  Checked: it sells at most 25 USDC for at least 0.006 WETH, to ${intent.recipient}, with spender ${PERMIT.permit.spender}.`,
-    '  By the feeds at block 12345: 4,150 USDC per WETH.',
+    '  By the feeds when it was signed: 4,150 USDC per WETH.',
     '  The quote names a fee of 0.01245 USDC, which its price includes.',
     'attempt 1 accepted as order-2000',
     'filled: 24.9 USDC for 0.0061 WETH, 166.66 bps better than the feed',
@@ -227,8 +227,8 @@ describe('a slot without an order', () => {
     const missed = { firstSeconds: SLOT, lastSeconds: SLOT + 60, count: 2 } as const
     expect(timeline([{ type: 'slots-missed', strategy: STRATEGY, ...missed }])).toEqual([
       '2 slots missed',
-      '  The daemon did not run, or was too slow.',
-      '  What to do: keep the daemon running; schedule.missed sets which slots it runs later.',
+      '  The daemon did not run, was too slow, or could not read its chain: its log names the time.',
+      '  What to do: keep the daemon running and its nodes reachable; schedule.missed sets which slots it runs later.',
     ])
   })
 })

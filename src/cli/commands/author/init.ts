@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { listDiskFiles, readDiskFile, readText } from '../../../config/yaml/yaml-files.ts'
+import { kindNamed } from '../../../strategies/registry.ts'
 import type { InitData } from '../../json/author-outputs.ts'
 import { type ExitCode, type Given, type Io, print } from '../../process/io.ts'
 import { programName } from '../../process/program-name.ts'
@@ -92,6 +93,16 @@ const VARIABLES: Readonly<Record<string, string>> = {
   GASLESS_SPENDER: "the service's settlement spender, from its operator",
 }
 
+/** What calls need, and the command that checks it; see docs/calls.md. */
+const CALL_NEEDS = [
+  [
+    '`aggregator` in the config, with its chain, its contracts, a wallet of its own and the contract to call; a config that only makes calls needs no `gasless`, `tokens` and `prices`',
+    'doctor',
+  ],
+  ['ether and a GasTank deposit of that wallet', 'gastank status'],
+  ['its delegation to the proposer', 'delegation status'],
+] as const
+
 type Made = {
   readonly dir: string
   readonly contents: readonly Content[]
@@ -100,7 +111,7 @@ type Made = {
 
 /** What a first order still needs. */
 function missingOf(
-  { mode }: Answers,
+  { mode, kinds }: Answers,
   { dir, contents, program }: Made,
 ): Given<InitData>['missing'] {
   if (mode === 'sandbox') return []
@@ -111,9 +122,15 @@ function missingOf(
     what: `${name}, ${VARIABLES[name] ?? 'a variable of the config'}`,
     check: run('doctor'),
   }))
+  // Calls alone are decided by the calendar.
+  const calls = kinds.some((kind) => kindNamed(kind).decision.by === 'calendar')
+  const swaps = kinds.some((kind) => kindNamed(kind).decision.by !== 'calendar')
   const key = { what: 'keys/trader.json, the wallet', check: run('validate') }
   const rest = [
-    { what: 'ether for gas and tokens to sell, in the wallet on Base', check: run('doctor') },
+    ...(swaps
+      ? [{ what: 'ether for gas and tokens to sell, in the wallet on Base', check: run('doctor') }]
+      : []),
+    ...(calls ? CALL_NEEDS.map(([what, check]) => ({ what, check: run(check) })) : []),
     { what: '`enabled: true` in a strategy', check: run('plan') },
   ]
   const hasKey = existsSync(join(dir, 'keys/trader.json'))

@@ -48,7 +48,7 @@ export async function plan(
     if (options.costs === true) {
       const recent = await recentFigures(settings, io, nowMs)
       // One quote after another, within the service's rate.
-      for (const each of strategies.filter(({ enabled }) => enabled))
+      for (const each of strategies)
         costs.set(each.name, await costsOf(each, { ...input, settings, recent }))
     }
     const report = { market, plans, totals, costs, inUtc: options.utc === true }

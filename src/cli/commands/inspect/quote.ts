@@ -48,7 +48,11 @@ export async function quote(
   requireSwaps(settings, 'quote')
   const strategy = strategies.find((each) => each.name === name)
   const wanted = name === undefined ? wantedPair(options, settings) : wantedOf(strategy, name)
-  if (typeof wanted === 'string') throw misused(wanted, 'quote')
+  if (typeof wanted === 'string')
+    throw misused(
+      name === undefined ? wanted : `${wanted}; give --sell, --buy and --amount`,
+      'quote',
+    )
   const failed = (message: string) => new Refusal(message, { by: 'quote' })
   const state = await stateAtHand(settings.stateDir)
   const [sell, buy] = [wanted.sell.token, wanted.buy.token]

@@ -1,5 +1,6 @@
 import type { SlotEnd } from '../../../journal/events/strategy/slots.ts'
 import type { Hold, Pause, StrategyRecord } from '../../../journal/state/daemon-state.ts'
+import { MANUAL } from '../../../strategies/manual/manual-kind.ts'
 import { kindOf, type Strategy } from '../../../strategies/registry.ts'
 import type { StrategyRow } from '../model.ts'
 import type { ObservedStrategy } from './observations.ts'
@@ -16,8 +17,17 @@ type Parts = {
   readonly observed: ObservedStrategy | undefined
 }
 
+/** Orders by hand, which have no file. */
+const BY_HAND: StrategyText = {
+  kind: 'by hand',
+  does: 'orders of `tranched sell` and `tranched buy`',
+  schedule: '',
+  enabled: true,
+}
+
 export function strategyRow(name: string, parts: Parts): StrategyRow {
-  const { file, strategy, record, observed } = parts
+  const { strategy, record, observed } = parts
+  const file = name === MANUAL ? BY_HAND : parts.file
   const isOver = strategy !== undefined && isFinished(strategy, record, observed)
   const isEnabled = file?.enabled === true && !isOver
   return {

@@ -206,3 +206,9 @@ describe('a strategy is finished and promised no slot', () => {
     expect(finished(total(100n), { spent, openSlots })).toEqual(['active', 900])
   })
 })
+
+test('orders by hand have no file, and are active', () => {
+  const parts = { file: undefined, record: RECORD, observed: undefined }
+  expect(strategyRow('manual', parts)).toMatchObject({ kind: 'by hand', state: 'active', fills: 4 })
+  expect(strategyRow('gone', parts)).toMatchObject({ state: 'removed', does: 'its file is gone' })
+})
