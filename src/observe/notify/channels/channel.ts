@@ -10,10 +10,7 @@ export type Delivery =
   | { readonly ok: true }
   | {
       readonly ok: false
-      /**
-       * The receiver refused the message and would refuse it again. If false, a retry may work, and the message may even
-       * have arrived.
-       */
+      /** The receiver would refuse the message again. If false, a retry may work, and the message may even have arrived. */
       readonly final: boolean
       /** Whether the receiver answered: a message that it always rejects must not block the others. */
       readonly answered: boolean
