@@ -195,10 +195,7 @@ export function defineChannel<F extends Fields & ReturnType<typeof routing>>(spe
 
 const KEY_DIGITS = 16
 
-/**
- * Key of a receiver's identity: waiting messages go nowhere else if the config's lists change. A truncated digest, so that
- * the outbox file holds no address.
- */
+/** Waiting messages belong to an identity, not to a place in the config. A digest keeps addresses out of the outbox. */
 function keyOf(kind: string, identity: readonly (string | number | undefined)[]): string {
   const digest = createHash('sha256').update(JSON.stringify([kind, ...identity]))
   return `${kind}-${digest.digest('hex').slice(0, KEY_DIGITS)}`
