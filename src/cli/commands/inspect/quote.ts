@@ -158,12 +158,9 @@ export function reportOf(input: {
 
 /** Whole sell tokens per whole buy token. */
 function priceText({ num, den }: Ratio, { sell, buy }: SwapIntent): string {
-  const scaled = mulDivDown(
-    num * 10n ** BigInt(buy.token.decimals + PRICE_PLACES),
-    1n,
-    den * 10n ** BigInt(sell.token.decimals),
-  )
-  return formatAmount(scaled, PRICE_PLACES)
+  const paid = num * 10n ** BigInt(buy.token.decimals + PRICE_PLACES)
+  const got = den * 10n ** BigInt(sell.token.decimals)
+  return formatAmount(mulDivDown(paid, 1n, got), PRICE_PLACES)
 }
 
 /** Negative if the quote is better than the feed. */
