@@ -20,7 +20,7 @@ import { kindOf, readsMarket, type Strategy } from '../../../strategies/registry
 import { quoteRequest } from '../../../venues/swap/signable.ts'
 import { chainOf, composeGasless } from '../../compose/services.ts'
 import { stateAtHand, withClock } from '../../compose/state.ts'
-import type { QuoteData } from '../../json/plan-outputs.ts'
+import type { QuoteData } from '../../json/inspect-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
 import { type ConfigOptions, loadForReading } from '../../load-files.ts'
 import { assetNamed } from '../../manual-order.ts'
