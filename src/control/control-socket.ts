@@ -140,10 +140,7 @@ function fitsKernel(path: string): boolean {
   return Buffer.byteLength(path) <= PATH_BYTES_MAX
 }
 
-/**
- * A shorter path to the same socket: through a link to its directory, in a directory that only this user can open. `leave`
- * removes the link.
- */
+/** A shorter path to the socket, by a link in a directory that only this user can open. `leave` removes the link. */
 function shortWayTo(path: string): { readonly path: string; leave(): void } {
   if (fitsKernel(path)) return { path, leave: () => undefined }
   let link: string | undefined

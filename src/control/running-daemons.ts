@@ -49,9 +49,7 @@ function openLocks(): readonly string[] {
     .filter((path) => basename(path) === LOCK)
 }
 
-/**
- * Control sockets of this network namespace. Needed because only root sees open files of processes in other user namespaces.
- */
+/** Control sockets of this network namespace: only root sees open files of processes in other user namespaces. */
 export function boundSockets(): readonly string[] {
   return fs
     .readFileSync('/proc/net/unix', 'utf8')

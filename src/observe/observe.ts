@@ -22,10 +22,7 @@ export type Observer = {
   readonly observe: (event: RuntimeEvent) => void
 }
 
-/**
- * Writes log and metrics. Returns immediately and never throws: a fault in an output must not stop an order half-way, so it
- * is logged separately.
- */
+/** Writes log and metrics. Never waits and never throws: a fault in an output is logged, and stops no order half-way. */
 export function createObserver(to: Observers): Observer {
   const memory = createMemory()
   return {

@@ -40,10 +40,7 @@ export function createMemory() {
   const loggedAt = new Map<string, number>()
   return {
     labels: { route: closedLabels(), status: closedLabels(), cause: closedLabels() },
-    /**
-     * False if the incident was logged in the last minute, or within `repeatAfterMs`: a node that is down for hours causes one
-     * line a minute, not one per tick.
-     */
+    /** False if logged in the last minute, or within `repeatAfterMs`: a node that is down causes no line per tick. */
     isNews(incident: string, repeatAfterMs = REPEAT_AFTER_MS): boolean {
       const nowMs = performance.now()
       const lastMs = loggedAt.get(incident)
@@ -59,10 +56,7 @@ const LABEL_VALUES_MAX = 64
 const LABEL_VALUE = /^[\w-]{1,40}$/
 const LOOKS_LIKE_ID = /0x|\d{6}|[0-9a-f]{16}/i
 
-/**
- * Closes a label's set of values: up to 64 different words pass; ids, addresses and further words become `other`. Create one
- * per label.
- */
+/** Closes the values of one label: up to 64 different words pass; ids, addresses and further words become `other`. */
 export function closedLabels(): (value: string) => string {
   const seen = new Set<string>()
   return (value) => {

@@ -28,10 +28,7 @@ const NAMED: ReadonlyMap<string, Named> = new Map([
   ['pair', 'pair'],
 ])
 
-/**
- * Completes the last of `words`, which may be empty. `words` excludes the program's name. `names` is called only where a
- * name can stand.
- */
+/** Completes the last of `words`, which exclude the program's name. Calls `names` only where a name can stand. */
 export function complete(root: Command, words: readonly string[], names: Names): Completion {
   const current = words.at(-1) ?? ''
   const { command, typed, pending, given } = walk(root, words.slice(0, -1))

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { OUTCOMES } from '../../domain/order/intent.ts'
 import { SKIP_REASONS } from '../../domain/order/reason.ts'
 import * as s from '../../system/json-shapes.ts'
-import { quoteFields } from './plan-outputs.ts'
+import { quoteFields } from './inspect-outputs.ts'
 import { deadlineAt, done, failed, inFlight, orderState, outcome } from './shapes.ts'
 
 export const run = done({ message: s.text('human-readable result') })

@@ -5,7 +5,6 @@ import * as played from './backtest-outputs.ts'
 import * as inspect from './inspect-outputs.ts'
 import * as money from './money-outputs.ts'
 import * as operate from './operate-outputs.ts'
-import * as ahead from './plan-outputs.ts'
 import * as state from './state-outputs.ts'
 
 /** Output of a command under `--json`, besides the common failure: one of these objects, by case. `lines`: as JSON Lines. */
@@ -53,8 +52,8 @@ export const OUTPUTS: Readonly<Record<string, Output>> = {
   doctor: prints(inspect.doctor),
   status: prints(inspect.status),
   ps: prints(inspect.ps),
-  plan: prints(ahead.plan),
-  quote: prints(ahead.quote),
+  plan: prints(inspect.plan),
+  quote: prints(inspect.quote),
   history: prints(inspect.history),
   why: prints(inspect.why),
   report: { shapes: { '': money.report, 'with `--against-backtest`': money.drift } },

@@ -1,8 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 
-/**
- * Keeps V8's young generation small while files are read: garbage of a thousand files must not enlarge the heap for good.
- */
+/** Keeps V8's young generation small: garbage of a thousand files that are read must not enlarge the heap for good. */
 export function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
 }

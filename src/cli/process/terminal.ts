@@ -75,9 +75,7 @@ class BrokenOffError extends OperatorError {
   readonly means = 'failed'
 }
 
-/**
- * Asks questions on stderr, because stdout may be a file. An interrupted answer is an error, never a yes, a no or a default.
- */
+/** Asks on stderr, because stdout may be a file. An interrupted answer is an error, never a yes, a no or a default. */
 export function createQuestions(streams: {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean }
   readonly stderr: NodeJS.WritableStream

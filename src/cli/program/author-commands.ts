@@ -91,10 +91,7 @@ function addSandboxFlags(command: Command): readonly TypedFlag[] {
   return addSettingFlags(command)
 }
 
-/**
- * Adds a flag for every sandbox setting. Parsing the command line fills the returned list, in typed order; values stay text
- * for the settings' own schema.
- */
+/** Adds a flag for every sandbox setting. Parsing fills the returned list, in typed order, with text for their schema. */
 export function addSettingFlags(command: Command): readonly TypedFlag[] {
   const typed: TypedFlag[] = []
   for (const { flag, value, section, help } of settingFlags()) {

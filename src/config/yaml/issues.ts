@@ -6,10 +6,7 @@ import type { Path } from './problem.ts'
 
 type Issue = z.core.$ZodIssue
 
-/**
- * Turns zod's issues into faults. Expectations come from the schemas (see `scalars.ts`), messages from them or from the
- * tree: no text depends on zod's wording.
- */
+/** Turns zod's issues into faults. Texts come from the schemas (see `scalars.ts`) and the tree, never from zod. */
 export function faultsOfIssues(tree: Tree, issues: readonly Issue[]): Fault[] {
   return issues.flatMap((issue) => faultsOfIssue(tree, issue))
 }

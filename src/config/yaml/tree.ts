@@ -133,10 +133,7 @@ const QUOTES = 'put the pattern in quotes'
 /** Fields of a cron pattern whose first begins with a star. */
 const PATTERN = /^\*(?:\/\d{1,4})?(?: [\w*?](?:[\w*?/,#-]{0,40}[\w*?])?){1,5}/
 
-/**
- * Removes duplicates, because several aliases may lead to one fault. After an unquoted pattern, drops the other faults of
- * its line: they follow from it.
- */
+/** Drops repeats, as aliases may lead to one fault, and other faults in the line of an unquoted pattern that causes them. */
 function withoutRepeats(faults: readonly Fault[], text: string): readonly Fault[] {
   const known = new Set<string>()
   const lineOf = ([start]: Range): number => text.lastIndexOf('\n', start - 1)

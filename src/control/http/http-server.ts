@@ -60,10 +60,7 @@ export class PortInUseError extends OperatorError {
   readonly means = 'badConfig'
 }
 
-/**
- * Serves `/metrics`, `/healthz`, `/readyz`, and optionally the page and its commands. If it cannot listen, rejects with a
- * message that names the port and the remedy.
- */
+/** Serves metrics, probes, and optionally the page and its commands. Rejects with a remedy if it cannot listen. */
 export async function createHttpServer(options: HttpServerOptions) {
   const { site, metrics, control, tokens = NO_TOKENS } = options
   const access = createAccess(tokens, Date.now)

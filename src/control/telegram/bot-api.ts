@@ -20,9 +20,7 @@ type BotParams<Method extends keyof ApiMethods<never>> = NonNullable<
   Parameters<ApiMethods<never>[Method]>[0]
 >
 
-/**
- * `final`: Telegram refused the request and will do so again. Other failures may succeed later, or may have taken effect.
- */
+/** `final`: Telegram refused the request and will do so again. Otherwise it may succeed later, or has taken effect. */
 export type BotReply<Value> =
   | { readonly ok: true; readonly value: Value }
   | {

@@ -16,9 +16,7 @@ const FILE = 'telegram.json'
 const WRITTEN =
   /^\{"version":1,"source":"([0-9a-f]{32})","next":(\d{1,10}),"dateSeconds":(\d{1,10})\}\n$/
 
-/**
- * File in the state directory, mode 0600, without token and address. Survives restarts, so that no message is obeyed twice.
- */
+/** A file of mode 0600 in the state directory, without token and address, so that no message is obeyed twice. */
 export function openHeardFile(
   stateDir: string,
   { token, apiRoot }: { readonly token: string; readonly apiRoot: string },
@@ -37,9 +35,7 @@ export function openHeardFile(
     },
   })
   return {
-    /**
-     * Never rejects. `heard` is undefined without a record of this bot at this address; `fault` says why a file is unusable.
-     */
+    /** Never rejects. Without a record of this bot at this address, `heard` is undefined. `fault`: the file is unusable. */
     async read(): Promise<{ readonly heard: Heard | undefined; readonly fault?: string }> {
       try {
         const written = await json.read()

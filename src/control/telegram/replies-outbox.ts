@@ -42,10 +42,7 @@ const NO_PREVIEW = { link_preview_options: { is_disabled: true } } as const
 
 type Waiting = { readonly outgoing: Outgoing; readonly atMs: number }
 
-/**
- * Sends messages in order, in the background. At most 20 wait, and a new one displaces the oldest. Sends at most 30 a
- * minute, with two tries each.
- */
+/** Sends messages in order and in the background, with two tries each. A new one displaces the oldest if 20 wait. */
 export function createOutbox({ api, clock, onUnsent }: OutboxInput) {
   const stop = new AbortController()
   const waiting: Waiting[] = []

@@ -39,9 +39,7 @@ const UPDATE_ID_MAX = 2 ** 31 - 1
 /** Longer than any command. */
 const TEXT_LENGTH_MAX = 200
 
-/**
- * Fields of messages not written to this bot by their sender: forwarded, edited, from another bot, for a chat or business.
- */
+/** Fields of messages not written to this bot by their sender: forwarded, edited, or from another bot or business. */
 const SECOND_HAND = [
   ...['forward_origin', 'forward_from', 'forward_from_chat', 'forward_sender_name', 'forward_date'],
   ...['is_automatic_forward', 'via_bot', 'sender_chat', 'sender_business_bot'],

@@ -1,10 +1,10 @@
 import type { Token } from '../../domain/money/token.ts'
-import { formatAmount } from '../../domain/money/units.ts'
 import { hasLiveAuthorization, type OrderState } from '../../domain/order/order.ts'
 import type { AccountLimits } from '../../domain/settings.ts'
 import { type CapUse, capsOf } from '../../journal/projections/limits.ts'
 import type { PauseCause } from '../../journal/records.ts'
 import type { DaemonState, OpenIntent } from '../../journal/state/daemon-state.ts'
+import { wholeTokens } from '../../journal/wording/log-values.ts'
 import type { Strategy } from '../../strategies/registry.ts'
 import { deadlineOf } from '../../venues/projections.ts'
 import { createReadGauge, type Family } from './family.ts'
@@ -43,20 +43,29 @@ export function stateReadings(input: ReadingsInput): readonly Family[] {
   // Two metrics share one reading.
   const caps = (): readonly CapUse[] => {
     const nowMs = now()
-    if (seen === undefined || Math.abs(nowMs - seen.atMs) > CAPS_FRESH_MS)
-      seen = {
-        atMs: nowMs,
-        caps: capsOf(state, { ...input, strategies: input.strategies(), nowMs }),
-      }
+    if (seen !== undefined && Math.abs(nowMs - seen.atMs) <= CAPS_FRESH_MS) return seen.caps
+    const strategies = input.strategies()
+    seen = { atMs: nowMs, caps: capsOf(state, { ...input, strategies, nowMs }) }
     return seen.caps
   }
+  const capGauge = (name: string, help: string, amountOf: (use: CapUse) => bigint): Family => {
+    const read = () =>
+      caps().map((use) => {
+        const { strategy = ACCOUNT, token, window } = use
+        return [
+          { strategy, token: token.symbol, window },
+          wholeTokens(amountOf(use), token),
+        ] as const
+      })
+    return createReadGauge({ name, help, read })
+  }
   return [
-    capGauge('tranched_spent', 'Amount that counts against a cap now, in whole tokens.', () =>
-      caps().map((use) => [use, use.used]),
+    capGauge(
+      'tranched_spent',
+      'Amount that counts against a cap now, in whole tokens.',
+      ({ used }) => used,
     ),
-    capGauge('tranched_cap', 'Caps of the operator files, in whole tokens.', () =>
-      caps().map((use) => [use, use.cap]),
-    ),
+    capGauge('tranched_cap', 'Caps of the operator files, in whole tokens.', ({ cap }) => cap),
     createReadGauge({
       name: 'tranched_open_intents',
       help: 'Intents without a recorded outcome, by the state of their order.',
@@ -106,22 +115,6 @@ export function stateReadings(input: ReadingsInput): readonly Family[] {
 }
 
 const CAUSES: readonly PauseCause[] = ['operator', 'failure-streak', 'evidence']
-
-function capGauge(
-  name: string,
-  help: string,
-  read: () => readonly (readonly [CapUse, bigint])[],
-): Family {
-  return createReadGauge({
-    name,
-    help,
-    read: () =>
-      read().map(([{ strategy = ACCOUNT, token, window }, amount]) => [
-        { strategy, token: token.symbol, window },
-        Number(formatAmount(amount, token.decimals)),
-      ]),
-  })
-}
 
 const STATES: readonly OrderState[] = ['planned', 'exposed', 'accepted', 'lapsing', 'filled']
 

@@ -28,10 +28,7 @@ export type Named = {
   readonly trades?: readonly string[]
 }
 
-/**
- * All series of a strategy start at 0, so that `increase()` sees the first event. A thousand strategies have some seventy
- * thousand series.
- */
+/** Series start at 0, so that `increase()` sees the first event: some seventy thousand for a thousand strategies. */
 export function outcomeCounters() {
   const slots = createClosedCounter({
     name: 'tranched_slots_total',

@@ -80,10 +80,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     return first
   }
 
-  /**
-   * Setting the clock ahead ages all messages at once. They are kept while the receiver accepts messages, unless they were
-   * already old at the start.
-   */
+  /** A clock set ahead ages all messages: those not yet old at the start are kept while the receiver accepts messages. */
   function expire(): void {
     const nowMs = clock.now()
     const old = [...queue()].filter(({ message: { atMs } }) => {

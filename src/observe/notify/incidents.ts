@@ -79,9 +79,7 @@ const NOTHING = { notices: [], over: [] } as const
  */
 export function watchIncidents(context: TextContext, startedAtMs: number) {
   const spans = new Map<IncidentKind, { firstMs: number; lastMs: number }>()
-  /**
-   * Services that answered since their last failure; the first answer also ends incidents reported by an earlier process.
-   */
+  /** Services that answered since their last failure. A first answer also ends incidents of an earlier process. */
   const well = new Set<IncidentKind>()
 
   function end(kind: IncidentKind): readonly string[] {

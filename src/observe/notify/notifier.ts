@@ -227,10 +227,7 @@ function originOf({ atMs, seq }: RecordPlace): Origin {
   return { atMs, name: `${atMs}-${seq}` }
 }
 
-/**
- * Records after one, oldest first. Reading starts one file before the record's file; an order that began earlier is
- * described without its amounts.
- */
+/** Records after one, oldest first. Orders that began more than a file earlier are described without their amounts. */
 export async function* recordsAfter(
   journal: Pick<Journal, 'records' | 'state'>,
   seq: number,

@@ -167,10 +167,7 @@ export function sandboxReport(
 const COLUMNS = 100
 const DEPOSIT = '0.05'
 
-/**
- * The same as text with next steps, at most 100 columns wide unless a path is longer. `obstacles`: reasons why the next
- * commands would fail, one per line.
- */
+/** The same as text, with next steps. `obstacles`: reasons why the next commands would fail, one per line. */
 export function sandboxText(
   report: SandboxReport,
   from: {

@@ -48,9 +48,7 @@ export class FlagFault extends Refusal {
 
 const NAMED = /^([^=\s]+)=(\S+)$/
 
-/**
- * Balances by token in base units, from `USDC=1000` once per token; ETH is the native coin. Default: the config's `paper`.
- */
+/** Balances in base units, from `USDC=1000` once per token; ETH is the native coin. Default: the config's `paper`. */
 export function balancesOf(
   texts: readonly string[],
   { tokens, paper, gasless }: Pick<Settings, 'tokens' | 'paper' | 'gasless'>,

@@ -12,10 +12,7 @@ import { labelled } from '../../text/table.ts'
 /** Further differences are only counted. */
 const SHOWN_MAX = 20
 
-/**
- * `tranched backtest replay [STRATEGY...]`: repeats the journal's decisions from their recorded inputs and compares them.
- * Exit code 1 if one differs.
- */
+/** `tranched backtest replay`: repeats the journal's decisions from their inputs. Exit code 1 if one differs. */
 export function runReplay(
   names: readonly string[],
   options: ConfigOptions,

@@ -110,10 +110,10 @@ function nameOf(path: string): string {
 
 export type KeysRead = {
   readonly checks: readonly Check[]
-  readonly trader: Key | undefined
-  readonly operator: Key | undefined
+  readonly trader?: Key | undefined
+  readonly operator?: Key | undefined
   /** Undefined if the trader's key cannot be read, or signs nothing. */
-  readonly journalKey: JournalKey | undefined
+  readonly journalKey?: JournalKey | undefined
 }
 
 /** Opens both wallets' keys from the config, and reads the page's tokens. Never asks a person for a password. */

@@ -99,10 +99,9 @@ async function examine(
   }
   const { stateDir } = settings
   const { journalKey } = keys
-  const own = await inspectState({
-    ...{ settings, journalKey, genesisHash, ...addresses },
-    state: found.ok ? found.value : undefined,
-  })
+  const readState = found.ok ? found.value : undefined
+  const place = { settings, journalKey, genesisHash, ...addresses }
+  const own = await inspectState({ ...place, state: readState })
   const disk = await inspect(
     'disk-room',
     () => probes.disk(stateDir),
@@ -144,12 +143,7 @@ function isUnmade({ mode, stateDir }: Settings): boolean {
   return mode === 'sandbox' && readSandboxRecord(stateDir) === undefined
 }
 
-const NO_KEYS: KeysRead = {
-  checks: [],
-  trader: undefined,
-  operator: undefined,
-  journalKey: undefined,
-}
+const NO_KEYS: KeysRead = { checks: [] }
 
 /** A sandbox's chains and services exist only during its run. */
 function sandboxAbsent(settings: Settings): Check | undefined {

@@ -9,7 +9,7 @@ import { instantText, lastingText, localText } from '../../../observe/wording.ts
 import type { WorstCase } from '../../../strategies/spending/worst-case.ts'
 import { withModules } from '../../compose/modules.ts'
 import { stateAtHand } from '../../compose/state.ts'
-import type { CostsData, PlanData } from '../../json/plan-outputs.ts'
+import type { CostsData, PlanData } from '../../json/inspect-outputs.ts'
 import { type ConfigOptions, loadForReading, startModules } from '../../load-files.ts'
 import { type Market, readMarketNow } from '../../market.ts'
 import { columnsOf, type ExitCode, type Given, type Io, print } from '../../process/io.ts'

@@ -20,7 +20,7 @@ import { kindOf, readsMarket, type Strategy } from '../../../strategies/registry
 import { quoteRequest } from '../../../venues/swap/signable.ts'
 import { chainOf, composeGasless } from '../../compose/services.ts'
 import { stateAtHand, withClock } from '../../compose/state.ts'
-import type { QuoteData } from '../../json/plan-outputs.ts'
+import type { QuoteData } from '../../json/inspect-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
 import { type ConfigOptions, loadForReading } from '../../load-files.ts'
 import { assetNamed } from '../../manual-order.ts'
@@ -163,12 +163,9 @@ export function reportOf(input: {
 
 /** Whole sell tokens per whole buy token. */
 function priceText({ num, den }: Ratio, { sell, buy }: SwapIntent): string {
-  const scaled = mulDivDown(
-    num * 10n ** BigInt(buy.token.decimals + PRICE_PLACES),
-    1n,
-    den * 10n ** BigInt(sell.token.decimals),
-  )
-  return formatAmount(scaled, PRICE_PLACES)
+  const paid = num * 10n ** BigInt(buy.token.decimals + PRICE_PLACES)
+  const got = den * 10n ** BigInt(sell.token.decimals)
+  return formatAmount(mulDivDown(paid, 1n, got), PRICE_PLACES)
 }
 
 /** Negative if the quote is better than the feed. */

@@ -31,10 +31,7 @@ import { type Column, tableLines } from '../../text/table.ts'
 
 const ANSWER_MS_MAX = 2_000
 
-/**
- * `tranched status`: the running daemon, open orders, and each strategy's last and next slot. Reads files, and asks the
- * daemon only for its own status.
- */
+/** `tranched status`: the daemon, open orders, and each strategy's slots. Asks the daemon only for its own status. */
 export function status(options: ConfigOptions, io: Io, nowMs: number): Promise<ExitCode> {
   return whileReading(options, io, async (reading) => {
     const { stateDir, settings, strategies, view } = reading

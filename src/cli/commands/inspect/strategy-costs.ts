@@ -7,7 +7,7 @@ import { accountOf, type Figures } from '../../../journal/ledger/figures.ts'
 import { kindOf, readsMarket, type Strategy } from '../../../strategies/registry.ts'
 import { scheduleAhead } from '../../../strategies/spending/slots-ahead.ts'
 import { readState } from '../../compose/state.ts'
-import type { CostsData } from '../../json/plan-outputs.ts'
+import type { CostsData } from '../../json/inspect-outputs.ts'
 import type { Io } from '../../process/io.ts'
 import { amountData, amountOrNull, counted, shortText } from '../../text/amount-data.ts'
 import { ledgerOf } from '../money/report.ts'
@@ -83,16 +83,15 @@ export async function costsOf(
 function costsOfOrders({ fills, calls, trades, charged, gas }: Figures): Costs {
   const tokens = new Map([...trades.values()].map(({ sell }) => [sell.address, sell]))
   const swaps = [...tokens].flatMap(([address, token]): readonly Cost[] => {
-    const sum = { fee: 0n, sold: 0n, worse: 0n }
+    let [fees, sold, worse] = [0n, 0n, 0n]
     for (const { sell, fee, pricedPaid, bpsHundredths } of trades.values()) {
       if (sell.address !== address) continue
-      sum.fee += fee
-      sum.sold += pricedPaid
-      sum.worse -= bpsHundredths
+      fees += fee
+      sold += pricedPaid
+      worse -= bpsHundredths
     }
-    const { sold } = sum
-    const fee = { what: 'fee', token, amount: sum.fee } as const
-    const amount = sum.worse / (10n * BPS_TENTHS)
+    const fee = { what: 'fee', token, amount: fees } as const
+    const amount = worse / (10n * BPS_TENTHS)
     return sold === 0n ? [fee] : [{ what: 'execution', token, amount, sold }, fee]
   })
   const ether = [

@@ -31,9 +31,7 @@ const ANSWER_MS_MAX = 3_000
 
 export type ValidateOptions = ConfigOptions & { readonly keys?: boolean }
 
-/**
- * `tranched validate`: reads everything that a run would, and compares prices with the feeds if a node answers. Read-only.
- */
+/** `tranched validate`: reads all that a run would, and compares prices with the feeds if a node answers. Read-only. */
 export async function validate(
   options: ValidateOptions,
   io: Io,

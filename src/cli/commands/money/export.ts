@@ -17,9 +17,7 @@ export type ExportOptions = ConfigOptions & {
   readonly paper?: boolean
 }
 
-/**
- * `tranched export`: the ledger, one entry per line. Paper trades are not income: tax formats include them only on request.
- */
+/** `tranched export`: the ledger, one entry per line. Paper trades are not income: tax formats omit them by default. */
 export function exportEntries(options: ExportOptions, io: Io): Promise<ExitCode> {
   return whileReading(options, io, async (reading) => {
     const { since: sinceMs = Number.NEGATIVE_INFINITY } = options

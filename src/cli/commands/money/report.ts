@@ -152,24 +152,21 @@ function portfolioNow(
 }
 
 function figuresData(figures: Figures, valueToken: Token | undefined): json.FiguresData {
-  const { fills, calls, unproven, trades, unprovenAmounts, charged, uncharged, carried, gas } =
-    figures
+  const { fills, calls, trades, charged, uncharged, carried, gas, realised } = figures
+  const unproven = [...figures.unprovenAmounts.values()]
   return {
     fills,
     calls,
     unproven: {
-      orders: unproven,
-      amounts: [...unprovenAmounts.values()].map(({ token, amount }) => amountData(amount, token)),
+      orders: figures.unproven,
+      amounts: unproven.map(({ token, amount }) => amountData(amount, token)),
     },
     trades: [...trades.values()].map(tradedData),
     charged: amountData(charged, ETHER),
     callsWithoutCharge: uncharged,
     carried: amountData(carried, ETHER),
     gas: amountData(gas, ETHER),
-    realised:
-      figures.realised === undefined || valueToken === undefined
-        ? null
-        : bothData(figures.realised, valueToken),
+    realised: realised && valueToken ? bothData(realised, valueToken) : null,
   }
 }
 
@@ -177,16 +174,13 @@ const PRICE_PLACES = 18
 
 function tradedData(traded: Traded): json.TradedData {
   const { fills, sell, buy, paid, received, fee } = traded
-  const price =
-    received === 0n
-      ? null
-      : (paid * 10n ** BigInt(buy.decimals + PRICE_PLACES)) /
-        (received * 10n ** BigInt(sell.decimals))
+  const whole = received * 10n ** BigInt(sell.decimals)
+  const price = paid * 10n ** BigInt(buy.decimals + PRICE_PLACES)
   return {
     fills,
     sold: amountData(paid, sell),
     bought: amountData(received, buy),
-    averagePrice: price === null ? null : formatAmount(price, PRICE_PLACES),
+    averagePrice: received === 0n ? null : formatAmount(price / whole, PRICE_PLACES),
     vsFeedBps: averageBps(traded) ?? null,
     fee: amountData(fee, sell),
   }

@@ -174,10 +174,7 @@ export type TargetOptions = ConfigOptions & {
   readonly isNamed: boolean
 }
 
-/**
- * Fills in config and state directory of the single running daemon if no target is named. Throws a Refusal if several run:
- * the operator must choose.
- */
+/** Without a named target, fills in those of the only running daemon. Throws a Refusal if the operator must choose. */
 export function targetOf<Options extends TargetOptions>(options: Options): Options {
   const running = options.isNamed ? undefined : runningDaemons()
   if (running === undefined) return options

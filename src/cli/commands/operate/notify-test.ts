@@ -18,10 +18,7 @@ export type NotifyTestOptions = ConfigOptions & {
   readonly channel?: string
 }
 
-/**
- * `tranched notify test`: sends one message to each receiver, bypassing the outbox. Needs only the config. Fails with a
- * remedy if a message did not arrive.
- */
+/** `tranched notify test`: sends one message to each receiver, without the outbox. Fails with a remedy if one is lost. */
 export async function notifyTest(options: NotifyTestOptions, io: Io): Promise<ExitCode> {
   const { settings } = orRefuse(settingsForReading(options, io))
   const receivers = receiversOf(settings.notify)

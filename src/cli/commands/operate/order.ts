@@ -81,9 +81,9 @@ function requestOf(
       )
     return `${units ?? 1n}`
   }
-  const [mine, foreign] = side === 'sell' ? ['atLeast', 'atMost'] : (['atMost', 'atLeast'] as const)
-  const limit = options[mine as 'atLeast']
-  if (options[foreign as 'atMost'] !== undefined)
+  const { atLeast, atMost } = options
+  const [limit, foreign] = side === 'sell' ? [atLeast, atMost] : [atMost, atLeast]
+  if (foreign !== undefined)
     throw misused(`${side} takes ${side === 'sell' ? '--at-least' : '--at-most'}`, side)
   return {
     command: 'order',

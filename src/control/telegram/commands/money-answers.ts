@@ -125,10 +125,9 @@ function dailyText(input: {
 }
 
 function countsOf({ fills, calls }: Figures): readonly string[] {
-  const counts = [
-    ...(fills > 0 ? [fills === 1 ? '1 fill' : `${fills} fills`] : []),
-    ...(calls > 0 ? [calls === 1 ? '1 call' : `${calls} calls`] : []),
-  ]
+  const counts: string[] = []
+  if (fills > 0) counts.push(fills === 1 ? '1 fill' : `${fills} fills`)
+  if (calls > 0) counts.push(calls === 1 ? '1 call' : `${calls} calls`)
   return counts.length === 0 ? [] : [counts.join(', ')]
 }
 

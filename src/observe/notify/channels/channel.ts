@@ -10,10 +10,7 @@ export type Delivery =
   | { readonly ok: true }
   | {
       readonly ok: false
-      /**
-       * The receiver refused the message and would refuse it again. If false, a retry may work, and the message may even
-       * have arrived.
-       */
+      /** The receiver would refuse the message again. If false, a retry may work, and the message may even have arrived. */
       readonly final: boolean
       /** Whether the receiver answered: a message that it always rejects must not block the others. */
       readonly answered: boolean
@@ -198,10 +195,7 @@ export function defineChannel<F extends Fields & ReturnType<typeof routing>>(spe
 
 const KEY_DIGITS = 16
 
-/**
- * Key of a receiver's identity: waiting messages go nowhere else if the config's lists change. A truncated digest, so that
- * the outbox file holds no address.
- */
+/** Waiting messages belong to an identity, not to a place in the config. A digest keeps addresses out of the outbox. */
 function keyOf(kind: string, identity: readonly (string | number | undefined)[]): string {
   const digest = createHash('sha256').update(JSON.stringify([kind, ...identity]))
   return `${kind}-${digest.digest('hex').slice(0, KEY_DIGITS)}`

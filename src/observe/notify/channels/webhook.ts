@@ -8,10 +8,7 @@ import { deliveryOf, openPoster } from './post.ts'
 const TIMEOUT_MS = 5_000
 const SECRET_PREFIX = 'whsec_'
 
-/**
- * The JSON body. `text` and `content` are equal: chat services show one or the other. `id` is equal in every attempt, so
- * that a receiver can drop duplicates.
- */
+/** The JSON body. Chat services show `text` or `content`, which are equal. `id` is equal in every attempt. */
 type WebhookPayload = {
   readonly version: 1
   readonly id: string

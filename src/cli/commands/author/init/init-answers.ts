@@ -49,10 +49,12 @@ export async function gatherAnswers(flags: AnswerFlags, io: Io): Promise<Read<An
   const mayAsk = flags.yes !== true && flags.json !== true
   const { ask } = mayAsk ? io : { ask: async () => undefined }
   // Validates flags before asking for the rest.
-  const kinds = flags.kinds === undefined ? undefined : readKinds(flags.kinds)
-  if (kinds?.ok === false) return wrongFlag('--kinds', kinds.text)
-  const mode = flags.mode === undefined ? undefined : readMode(flags.mode)
-  if (mode?.ok === false) return wrongFlag('--mode', mode.text)
+  const readers = { kinds: readKinds, mode: readMode }
+  for (const name of ['kinds', 'mode'] as const) {
+    const text = flags[name]
+    const given = text === undefined ? undefined : readers[name](text)
+    if (given?.ok === false) return { ok: false, text: `flag --${name}: ${given.text}` }
+  }
   const say = (line: string) => void io.stderr.write(`${line}\n`)
   const answer = <Value>(question: Question<Value>) => answerTo(question, { ask, say })
 
@@ -64,13 +66,10 @@ export async function gatherAnswers(flags: AnswerFlags, io: Io): Promise<Read<An
     read: (text) => ({ ok: true, value: inHome(text) }),
   })
   if (!dir.ok) return dir
+  const kinds = rows(KIND_NAMES.map((name) => [name, SCHEMAS[name].does]))
   const wanted = await answer({
     given: flags.kinds,
-    explained: [
-      '',
-      'Kinds of strategies:',
-      ...rows(KIND_NAMES.map((name) => [name, SCHEMAS[name].does])),
-    ],
+    explained: ['', 'Kinds of strategies:', ...kinds],
     prompt: 'Which kinds, separated by commas, or all',
     usual: KIND_NAMES[0] ?? ALL,
     read: readKinds,
@@ -89,10 +88,6 @@ export async function gatherAnswers(flags: AnswerFlags, io: Io): Promise<Read<An
   })
   if (!beside.ok) return beside
   return { ok: true, value: { dir: dir.value, kinds: wanted.value, mode: beside.value } }
-}
-
-function wrongFlag(flag: string, text: string): Read<never> {
-  return { ok: false, text: `flag ${flag}: ${text}` }
 }
 
 /** Allows a person `TRIES_MAX` tries. */
@@ -122,11 +117,8 @@ function readKinds(text: string): Read<readonly KindName[]> {
     return { ok: true, value: known.filter((kind) => isAll || names.includes(kind)) }
   const message =
     stranger === '' ? 'a name is missing' : `there is no kind of strategy called ${stranger}`
-  return unknown(stranger, {
-    message,
-    expected: `one or more of: ${known.join(', ')}; or ${ALL}`,
-    known: [...known, ALL],
-  })
+  const expected = `one or more of: ${known.join(', ')}; or ${ALL}`
+  return unknown(stranger, { message, expected, known: [...known, ALL] })
 }
 
 function readMode(text: string): Read<Mode> {
@@ -139,12 +131,8 @@ function readMode(text: string): Read<Mode> {
 
 function unknown(
   word: string,
-  fault: {
-    readonly message: string
-    readonly expected: string
-    readonly known: readonly string[]
-  },
-): { readonly ok: false; readonly text: string } {
+  fault: Readonly<Record<'message' | 'expected', string>> & { readonly known: readonly string[] },
+): Read<never> {
   const meant = nearest(word, fault.known)
   const lines = [fault.message, `  expected: ${fault.expected}`]
   if (meant !== undefined) lines.push(`  did you mean \`${meant}\`?`)

@@ -129,9 +129,7 @@ async function writeNew(file: string, text: string): Promise<boolean> {
   }
 }
 
-/**
- * Rules, each with other spellings that cover it. A rule for a directory's files does not count: a later line may negate it.
- */
+/** Rules, each with spellings that cover it. One for a directory's files does not count: a later line may negate it. */
 const RULES: readonly { readonly rule: string; readonly covers: RegExp }[] = [
   { rule: 'keys/', covers: /^(\*\*\/|\/)?keys\/?$/ },
   { rule: 'data/', covers: /^(\*\*\/|\/)?data\/?$/ },
