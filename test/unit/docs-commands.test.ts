@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { ROOT } from '../support/process/cli.ts'
 import { type Command, commandsOf, fencesOf, PAGES } from '../support/typed/fences.ts'
 import { NO_PLACEHOLDERS, NOT_TYPED, NOTES } from '../support/typed/pages.ts'
-import { beginningOf, noteOf, reasonAgainst, standIn } from '../support/typed/type-page.ts'
+import { beginningOf, noteOf, reasonAgainst, standIn } from '../support/typed/type-pages.ts'
 
 /** Commands are `sh` and output is `text`; the others are files or parts of files. */
 const LANGUAGES = ['sh', 'text', 'yaml', 'json', 'js', 'ts', 'diff', 'md', 'ini']

@@ -50,6 +50,11 @@ const FILLS = { repeats: 'tranched status', until: /filled/ } as const
 const START = { begins: 'npm start', shows: /"event":"starting"/ } as const
 /** The daemon of the README, on play money. */
 const DAEMON: readonly Step[] = [START, FILLS]
+/** Pages that are read beside one daemon, which the first of them starts. */
+export const READ_TOGETHER = ['alerts', 'costs', 'json', 'operate', 'state'].map(
+  (name) => `docs/${name}.md`,
+)
+
 const SANDBOX_UP = /Ctrl-C (ends|stops and keeps) them/
 const EXAMPLES = 'cp strategies/weekly-eth.yaml strategies/rebalance-60-40.yaml strategies/sandbox/'
 const REHEARSAL = { shows: SANDBOX_UP, begins: 'tranched sandbox --config-out config/live.yaml' }
@@ -132,7 +137,7 @@ export const NOTES: Readonly<Record<string, Readonly<Record<string, Note>>>> = {
     'tranched delegation set': { shows: /is delegated to/ },
   },
   'docs/costs.md': {
-    'tranched plan --costs': { first: DAEMON, shows: /buy-weth/ },
+    'tranched plan --costs': { shows: /buy-weth/ },
     'tranched report': { shows: /service fees/ },
   },
   'docs/deployment.md': {
@@ -178,7 +183,6 @@ export const NOTES: Readonly<Record<string, Readonly<Record<string, Note>>>> = {
     'node dist/tranched.js pause': { shows: /paused/ },
   },
   'docs/json.md': {
-    'tranched status': { first: DAEMON },
     'tranched report': { until: /USDC -> .* WETH/ },
   },
   'docs/live.md': {
@@ -259,7 +263,7 @@ export const NOTES: Readonly<Record<string, Readonly<Record<string, Note>>>> = {
   'docs/operate.md': {
     // Within the caps of config/sandbox.yaml, and from a strategy of the sandbox that has bought something.
     'tranched sell 0.5 WETH --for USDC --at-least': {
-      first: DAEMON,
+      first: ['tranched resume'],
       as: { '0.5': '0.05', '1200': '120' },
       answer: 'yes',
       shows: /filled/,
@@ -326,7 +330,7 @@ export const NOTES: Readonly<Record<string, Readonly<Record<string, Note>>>> = {
     },
   },
   'docs/state.md': {
-    'tranched state backup': { first: DAEMON, shows: /backup {2,}\/mnt\/nas\/monday\.tar/ },
+    'tranched state backup': { shows: /backup {2,}\/mnt\/nas\/monday\.tar/ },
     'tranched state verify': { shows: /sound/ },
     'tranched state rebuild': { first: ['interrupt'], shows: /was rebuilt from/ },
     // It lists what the backup lacks, and restores nothing without --replace.

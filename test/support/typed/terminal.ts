@@ -54,10 +54,13 @@ export type Terminal = {
 }
 
 export async function makeClone(find: (program: string) => string): Promise<Clone> {
+  // One build for all pages: of a commit since the last one, each page would build again.
+  await run('node', join(ROOT, 'scripts/ensure.mjs'), 'build')
   const directory = await temporaryDirectory()
   const clone = join(directory.path, 'clone')
-  await git('clone', '--quiet', '--no-hardlinks', ROOT, clone)
-  const changed = await git(
+  await run('git', 'clone', '--quiet', '--no-hardlinks', ROOT, clone)
+  const changed = await run(
+    'git',
     '-C',
     ROOT,
     'ls-files',
@@ -66,7 +69,7 @@ export async function makeClone(find: (program: string) => string): Promise<Clon
     '--others',
     '--exclude-standard',
   )
-  const deleted = new Set(split(await git('-C', ROOT, 'ls-files', '-z', '--deleted')))
+  const deleted = new Set(split(await run('git', '-C', ROOT, 'ls-files', '-z', '--deleted')))
   for (const file of split(changed))
     if (deleted.has(file)) await rm(join(clone, file), { force: true })
     else await cp(join(ROOT, file), join(clone, file))
@@ -86,9 +89,9 @@ export async function makeClone(find: (program: string) => string): Promise<Clon
   }
 }
 
-async function git(...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await runProcess('git', args)
-  if (code !== 0) throw new Error(`git ${args.join(' ')}: ${stderr}`)
+async function run(program: string, ...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await runProcess(program, args)
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')}: ${stderr}`)
   return stdout
 }
 

@@ -39,8 +39,8 @@ type PageInput = {
   readonly context: TestContext
 }
 
-/** Types the commands of a page, each with what its note says. */
-export async function typePage({ fences, clone, context }: PageInput): Promise<void> {
+/** Types the commands of pages in one clone, each with what its note says. */
+export async function typePages({ fences, clone, context }: PageInput): Promise<void> {
   const terminal = await clone.terminal()
   context.onTestFinished(() => terminal.close())
   const files = fences.filter(({ language }) => language === 'yaml')
