@@ -37,7 +37,7 @@ export const HANGS_AFTER = { testTimeout: 300_000, hookTimeout: 300_000, teardow
 const LONGEST_FIRST = [
   'stack/pm2.',
   'stack/clock',
-  'stack/readme',
+  'stack/typed-commands',
   'stack/page-access',
   'stack/pm2-machine',
   'stack/container',
