@@ -1,18 +1,16 @@
-const KEY = 'tranched-token'
+import { keptText } from './kept.ts'
+
+const kept = keptText('sessionStorage', 'tranched-token')
 
 /** The token of this tab, kept until it is closed. */
 class Access {
-  #token = remembered()
+  #token = kept.read()
   /** Whether the daemon refused the last request for lack of a token. */
   isDenied = false
 
   set(token: string): void {
     this.#token = token
-    try {
-      sessionStorage.setItem(KEY, token)
-    } catch {
-      // Without storage, a reload asks again.
-    }
+    kept.write(token)
   }
 
   headers(): Readonly<Record<string, string>> {
@@ -29,11 +27,3 @@ class Access {
 }
 
 export const access = new Access()
-
-function remembered(): string | undefined {
-  try {
-    return sessionStorage.getItem(KEY) ?? undefined
-  } catch {
-    return undefined
-  }
-}

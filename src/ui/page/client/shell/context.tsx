@@ -1,6 +1,7 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks'
 import { type Calendar, calendarOf } from '../../../parts/wording/times.ts'
+import { keptText } from '../data/kept.ts'
 import type { Store } from '../data/store.ts'
 
 const TICK_MS = 1_000
@@ -23,30 +24,18 @@ export function usePage(): Page {
   return page
 }
 
-const KEY = 'tranched-times'
+const keptZone = keptText('localStorage', 'tranched-times')
 
 /** The page's values. The choice of UTC is remembered. */
 export function useZone(store: Store, reconnect: () => void): Page {
-  const [zone, setZone] = useState(rememberedZone)
+  const [zone, setZone] = useState(keptZone.read() === 'UTC' ? 'UTC' : 'local')
   return useMemo(() => {
     const chooseZone: Page['chooseZone'] = (chosen) => {
       setZone(chosen)
-      try {
-        localStorage.setItem(KEY, chosen)
-      } catch {
-        // Without storage, a choice lasts while the page is open.
-      }
+      keptZone.write(chosen)
     }
     return { store, calendar: calendarOf(zone === 'UTC' ? zone : undefined), chooseZone, reconnect }
   }, [store, zone, reconnect])
-}
-
-function rememberedZone(): 'local' | 'UTC' {
-  try {
-    return localStorage.getItem(KEY) === 'UTC' ? 'UTC' : 'local'
-  } catch {
-    return 'local'
-  }
 }
 
 const Now = createContext<number | undefined>(undefined)

@@ -1,6 +1,7 @@
 import { Pill } from '../../../parts/elements.tsx'
 import { count } from '../../../parts/wording/amounts.ts'
 import { capitalised } from '../../../parts/wording/outcomes.ts'
+import { keptText } from '../data/kept.ts'
 import { modeText, statusOf } from '../parts/labels.ts'
 import { Icon } from '../parts/values.tsx'
 import { HaltButton } from './commands.tsx'
@@ -94,7 +95,7 @@ function Views({ view }: { view: View }) {
   )
 }
 
-const KEY = 'tranched-theme'
+const keptTheme = keptText('localStorage', 'tranched-theme')
 export const DARK = '(prefers-color-scheme: dark)'
 const CHOICES = ['system', 'light', 'dark'] as const
 type Choice = (typeof CHOICES)[number]
@@ -109,28 +110,13 @@ function chosen(): Choice {
   return choiceIn(document.documentElement.dataset['theme'])
 }
 
-function choiceIn(text: string | null | undefined): Choice {
+function choiceIn(text: string | undefined): Choice {
   return CHOICES.find((choice) => choice === text) ?? 'system'
 }
 
 /** Runs before the first paint, so that nothing flashes. */
 export function applyRememberedTheme(): void {
-  let choice: Choice = 'system'
-  try {
-    choice = choiceIn(localStorage.getItem(KEY))
-  } catch {
-    // Without storage, a choice lasts while the page is open.
-  }
-  apply(choice)
-}
-
-function remember(choice: Choice): void {
-  try {
-    if (choice === 'system') localStorage.removeItem(KEY)
-    else localStorage.setItem(KEY, choice)
-  } catch {
-    // See `applyRememberedTheme`.
-  }
+  apply(choiceIn(keptTheme.read()))
 }
 
 function apply(choice: Choice): void {
@@ -148,7 +134,7 @@ function ThemeSwitch() {
   const choice = chosen()
   function choose() {
     apply(next)
-    remember(next)
+    keptTheme.write(next)
     store.notify()
   }
   const next = CHOICES[(CHOICES.indexOf(choice) + 1) % CHOICES.length] ?? 'system'
