@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { microsOf } from '../../src/backtest/price-files/times.ts'
+import { microsOf } from '../../src/backtest/price-files/cell-text.ts'
 import { moment, since } from '../../src/cli/arguments.ts'
 import { instant } from '../../src/config/scalars.ts'
 

@@ -1,11 +1,10 @@
 import { type PriceSeries, type Rounds, RoundsPacker } from '../../domain/money/price-series.ts'
 import type { Pair } from '../../domain/money/token.ts'
 import { blocksOf } from './blocks.ts'
+import { answerOf, microsOf } from './cell-text.ts'
 import { type Layout, type LayoutOptions, layoutOf } from './layout.ts'
 import { badTime, named, type Placed, PriceFileError } from './price-file-error.ts'
 import { placedAt, type Row, rowsOf } from './price-rows.ts'
-import { answerOf } from './price-text.ts'
-import { microsOf } from './times.ts'
 
 /** Larger answers are not exact as two doubles; see `Rounds`. */
 const ANSWER_BELOW = 2n ** 106n

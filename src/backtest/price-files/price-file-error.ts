@@ -1,6 +1,6 @@
 import { OperatorError } from '../../domain/errors.ts'
 import { excerpt } from '../../domain/text/outside-text.ts'
-import { TIME_FORMS } from './times.ts'
+import { TIME_FORMS } from './cell-text.ts'
 
 /** Longest part of a line that an error shows. */
 const TEXT_MAX = 120

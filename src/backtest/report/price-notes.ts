@@ -1,5 +1,5 @@
 import { isoInstant } from '../../domain/schedule/civil-date.ts'
-import type { Coverage, Period } from '../prices/coverage.ts'
+import type { Coverage, Period } from '../prices/price-board.ts'
 import type { Simulation } from '../simulation.ts'
 
 /** Notes on periods without prices. */

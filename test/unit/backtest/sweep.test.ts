@@ -6,8 +6,14 @@ import {
   type SweepAxis,
   valuesAt,
 } from '../../../src/backtest/sweep/axes.ts'
-import { bestOf, type SweepFigures, standsAlone } from '../../../src/backtest/sweep/rank.ts'
-import { jobsOf, type SweepJob, sweep } from '../../../src/backtest/sweep/sweep.ts'
+import {
+  bestOf,
+  jobsOf,
+  type SweepFigures,
+  type SweepJob,
+  standsAlone,
+  sweep,
+} from '../../../src/backtest/sweep/sweep.ts'
 
 function axis(text: string, strategies: readonly string[] = ['weekly']): SweepAxis {
   const parsed = parseAxis(text, strategies)

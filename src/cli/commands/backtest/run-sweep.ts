@@ -6,8 +6,13 @@ import { pathToFileURL } from 'node:url'
 import type { BacktestResult } from '../../../backtest/report/result.ts'
 import type { BacktestInput } from '../../../backtest/run.ts'
 import { POINTS_MAX, parseAxis, pointsOf, type SweepAxis } from '../../../backtest/sweep/axes.ts'
-import type { SweepFigures } from '../../../backtest/sweep/rank.ts'
-import { jobsOf, type PlayAll, type SweepJob, sweep } from '../../../backtest/sweep/sweep.ts'
+import {
+  jobsOf,
+  type PlayAll,
+  type SweepFigures,
+  type SweepJob,
+  sweep,
+} from '../../../backtest/sweep/sweep.ts'
 import { openSweepFile, type SweepFile } from '../../../backtest/sweep/sweep-file.ts'
 import { openWorkers } from '../../../backtest/sweep/workers.ts'
 import { messageOf } from '../../../domain/errors.ts'
