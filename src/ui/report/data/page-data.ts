@@ -5,9 +5,7 @@ import type {
   SweepResult,
 } from '../../../backtest/report/result.ts'
 import { dayText, secondsOf } from '../../parts/wording/times.ts'
-import { packFills } from './fills.ts'
-import { type Packed, visible } from './packing.ts'
-import { packSlots } from './slots.ts'
+import { type Packed, packFills, packSlots, visible } from './long-tables.ts'
 
 export type PageData = {
   /** `1 Jan 2025 to 4 Jan 2025`. */

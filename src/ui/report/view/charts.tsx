@@ -9,7 +9,7 @@ import {
   type Line,
   restingText,
 } from '../data/charts.ts'
-import { fillRows } from '../data/fills.ts'
+import { fillRows } from '../data/long-tables.ts'
 import type { PageData } from '../data/page-data.ts'
 
 /** Parts of the charts that the browser adds. */

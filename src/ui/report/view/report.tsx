@@ -10,11 +10,9 @@ import {
   signedPercent,
 } from '../../parts/wording/amounts.ts'
 import { isoText, momentText, secondsOf } from '../../parts/wording/times.ts'
-import { fillRows, fillTable } from '../data/fills.ts'
 import { counted, givenText, listed } from '../data/labels.ts'
+import { fillRows, fillTable, type RowTable, slotTable } from '../data/long-tables.ts'
 import type { PageData } from '../data/page-data.ts'
-import type { RowTable } from '../data/slots.ts'
-import { slotTable } from '../data/slots.ts'
 import { Assumptions } from './assumptions.tsx'
 import { Charts } from './charts.tsx'
 import { Definitions, Figures } from './figures.tsx'

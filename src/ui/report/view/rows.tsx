@@ -3,7 +3,13 @@ import { Search, Select } from '../../parts/choices.tsx'
 import { Table } from '../../parts/table.tsx'
 import { count } from '../../parts/wording/amounts.ts'
 import { capitalised, plain } from '../../parts/wording/outcomes.ts'
-import { type Page, pagesOf, type RowTable, rangeText, STATIC_ROWS_MAX } from '../data/slots.ts'
+import {
+  type Page,
+  pagesOf,
+  type RowTable,
+  rangeText,
+  STATIC_ROWS_MAX,
+} from '../data/long-tables.ts'
 
 const SIZES = ['25', '100', '500'] as const
 

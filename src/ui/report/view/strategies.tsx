@@ -8,7 +8,7 @@ import { Empty } from '../../parts/elements.tsx'
 import { type Column, column, figures, NONE, Table } from '../../parts/table.tsx'
 import { amountText, count, exactText } from '../../parts/wording/amounts.ts'
 import { betterPercent, betterText, partText, priceOf } from '../data/labels.ts'
-import { outcomeColumn, reasonCell } from '../data/slots.ts'
+import { outcomeColumn, reasonCell } from '../data/long-tables.ts'
 import { Bar } from './section.tsx'
 
 export function Strategies(props: {

@@ -8,11 +8,15 @@ import {
   fallOf,
   highestOf,
 } from '../../../../src/ui/report/data/charts.ts'
-import { fillRows, packFills } from '../../../../src/ui/report/data/fills.ts'
 import { firstChoice, heatMapOf, ranked } from '../../../../src/ui/report/data/heat.ts'
 import { partText, priceOf } from '../../../../src/ui/report/data/labels.ts'
+import {
+  fillRows,
+  packFills,
+  pagesOf,
+  rangeText,
+} from '../../../../src/ui/report/data/long-tables.ts'
 import { decodeData, encodeData, type PageData } from '../../../../src/ui/report/data/page-data.ts'
-import { pagesOf, rangeText } from '../../../../src/ui/report/data/slots.ts'
 
 test('axis labels have as many decimals as their step needs', () => {
   expect(axisTexts([0, 2_950, 5_900], 2_950)).toEqual(['0', '2,950', '5,900'])
