@@ -11,8 +11,7 @@ import {
   SyntheticModule,
 } from 'node:vm'
 import { codeOf } from '../../../domain/errors.ts'
-import { textOf } from './interface.ts'
-import { firstLine, importPlaceOf, placeOf } from './position.ts'
+import { firstLine, importPlaceOf, placeOf, textOf } from './interface.ts'
 
 /** Packages that the runner provides, by name. */
 type Given = Readonly<Record<string, Readonly<Record<string, unknown>>>>

@@ -4,9 +4,8 @@ import { dirname } from 'node:path'
 import * as z from 'zod'
 import { decodeValue, encodeValue } from '../host/values.ts'
 import { leaveBareLanguage } from './bare-language.ts'
-import { frozen, type Ready, readExports, textOf } from './interface.ts'
+import { firstLine, frozen, placeOf, type Ready, readExports, textOf } from './interface.ts'
 import { Linker } from './linker.ts'
-import { firstLine, placeOf } from './position.ts'
 
 /**
  * The module's process: reads a line, answers with a line, and ends when its input closes. In between, no module code runs.

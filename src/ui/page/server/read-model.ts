@@ -5,8 +5,7 @@ import type { Strategy } from '../../../strategies/registry.ts'
 import type { Overview } from '../model.ts'
 import { type Explorers, type FillOnRecord, fillRow } from './fill-rows.ts'
 import { Observations, type Touched } from './observations.ts'
-import type { RecentEvents } from './recent-events.ts'
-import { RecentFills } from './recent-fills.ts'
+import { type RecentEvents, RecentFills } from './recent.ts'
 import { type StrategyText, strategyRow } from './strategy-rows.ts'
 
 /** Building rows blocks the daemon's loop for about this long at a time. */

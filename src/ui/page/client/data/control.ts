@@ -1,6 +1,5 @@
 import type { PageRoute } from '../../model.ts'
-import { access } from './access.ts'
-import { messageOf } from './daemon-requests.ts'
+import { access, messageOf } from './daemon-requests.ts'
 
 type Command = {
   readonly command: 'halt' | 'pause' | 'resume'

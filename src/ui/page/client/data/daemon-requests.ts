@@ -9,7 +9,7 @@ import type {
   UnfilledPage,
   Why,
 } from '../../model.ts'
-import { access } from './access.ts'
+import { keptText } from './kept.ts'
 import type { Stream } from './link.ts'
 
 const ANSWER_MS_MAX = 10_000
@@ -93,3 +93,31 @@ export type Daemon = Pick<typeof daemon, 'overview' | 'strategies' | 'fills' | '
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : 'The daemon did not answer.'
 }
+
+const kept = keptText('sessionStorage', 'tranched-token')
+
+/** The token of this tab, kept until it is closed. */
+class Access {
+  #token = kept.read()
+  /** Whether the daemon refused the last request for lack of a token. */
+  isDenied = false
+
+  set(token: string): void {
+    this.#token = token
+    kept.write(token)
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    return this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }
+  }
+
+  /** Fetches with the token, and notes whether it was accepted. */
+  async fetch(path: string, options: RequestInit = {}): Promise<Response> {
+    const headers = { ...options.headers, ...this.headers() }
+    const response = await fetch(path, { ...options, headers, cache: 'no-store' })
+    this.isDenied = response.status === 401
+    return response
+  }
+}
+
+export const access = new Access()

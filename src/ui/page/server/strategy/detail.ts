@@ -12,8 +12,7 @@ import type { Amount, HoldingsRange, StrategyDetail } from '../../model.ts'
 import { type Explorers, type FillOnRecord, fillRow } from '../fill-rows.ts'
 import { spanMsOf } from '../holdings.ts'
 import type { Observations } from '../observations.ts'
-import { searchPast } from './past-search.ts'
-import { chartPairs, nameOf, priceChart } from './price-chart.ts'
+import { chartPairs, nameOf, priceChart, searchPast } from './price-chart.ts'
 
 /** `pair`: the first of the strategy's pairs by default. */
 export type DetailQuery = {
