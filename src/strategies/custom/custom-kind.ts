@@ -1,3 +1,4 @@
+import { messageOf } from '../../domain/errors.ts'
 import type { ModuleReply, ModuleStrategy, ModuleView } from '../../domain/module.ts'
 import type { Asset } from '../../domain/money/token.ts'
 import { baseUnits, maxOf } from '../../domain/money/units.ts'
@@ -69,16 +70,7 @@ function answerIn(reply: ModuleReply, { assets }: CustomStrategy): ModuleAnswer 
   try {
     return readAnswer(reply.value, assets)
   } catch (error) {
-    return thrownText(error)
-  }
-}
-
-/** A thrown value may have no text. */
-function thrownText(error: unknown): string {
-  try {
-    return firstLine(String(error instanceof Error ? error.message : error))
-  } catch {
-    return 'it threw a value without a text'
+    return firstLine(messageOf(error))
   }
 }
 

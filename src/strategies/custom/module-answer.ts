@@ -25,8 +25,8 @@ const MEMORY_TEXT_MAX = 4_096
 const LINE_MAX = 200
 
 /**
- * Reads the result of a module's `decide`, each part once. An unknown key is a fault, because a misspelt `memoryOnFill`
- * would be lost.
+ * Reads the decoded result of a module's `decide`. An unknown key is a fault, because a misspelt `memoryOnFill` would be
+ * lost.
  *
  * @throws {ModuleFault}
  */
@@ -110,15 +110,5 @@ function fieldsOf<Name extends string>(
 function asRecord(given: unknown, what: string): Readonly<Record<string, unknown>> {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw new ModuleFault(`${what} is no object`)
-  const record = given as Readonly<Record<string, unknown>>
-  if (!isThenable(record)) return record
-  // An unhandled rejection would end the daemon.
-  record.then(undefined, () => undefined)
-  throw new ModuleFault(`${what} is a promise; decide is synchronous`)
-}
-
-function isThenable(record: Readonly<Record<string, unknown>>): record is {
-  then(onValue: undefined, onError: () => void): unknown
-} {
-  return typeof record['then'] === 'function'
+  return given as Readonly<Record<string, unknown>>
 }

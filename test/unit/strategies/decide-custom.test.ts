@@ -234,19 +234,4 @@ describe('a module that fails', () => {
     expect(silent('no average\n    at decide')).toEqual(skipped('no average'))
     expect(silent('x'.repeat(999))).toEqual(skipped('x'.repeat(200)))
   })
-
-  test('by being asynchronous skips the slot, and its rejection is handled', async () => {
-    const unhandled: unknown[] = []
-    const note = (error: unknown): number => unhandled.push(error)
-    process.on('unhandledRejection', note)
-    try {
-      expect(failure(Promise.reject(new Error('late')))).toBe(
-        'what it returned is a promise; decide is synchronous',
-      )
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    } finally {
-      process.off('unhandledRejection', note)
-    }
-    expect(unhandled).toEqual([])
-  })
 })
