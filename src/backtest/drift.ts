@@ -14,7 +14,6 @@ import { emptyState, imageOf, restoreState } from '../journal/state/state-image.
 import type { Strategy } from '../strategies/registry.ts'
 import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
 import { type BacktestListener, Play } from './play.ts'
-import type { Filled } from './simulated-broker.ts'
 import type { SimulationInput } from './simulation.ts'
 
 /** How a strategy's live slots differ from the same slots in a backtest. */
@@ -59,7 +58,9 @@ type Run = End & {
   readonly count: number
 }
 
-type Fills = Map<SlotSeconds, Pick<Trade, 'sell' | 'buy' | 'paid' | 'received'>[]>
+type FillAmounts = Pick<Trade, 'sell' | 'buy' | 'paid' | 'received'>
+
+type Fills = Map<SlotSeconds, FillAmounts[]>
 
 /** What happened in the period, from the journal's records of it. */
 export class LiveDays {
@@ -128,10 +129,10 @@ export async function driftOf(
   live: LiveDays,
   progress: (share: number) => boolean,
 ): Promise<readonly StrategyDrift[]> {
-  const expected = new Expected()
+  const expected = createExpected()
   const { fromSeconds, untilSeconds } = input
   const sampleSeconds = untilSeconds - fromSeconds
-  const played = { listener: expected, sampleSeconds, fastForwards: true, progress }
+  const played = { listener: expected.listener, sampleSeconds, fastForwards: true, progress }
   const play = new Play({ ...input, begins: live.begins, ...played })
   try {
     await play.run()
@@ -145,43 +146,35 @@ export async function driftOf(
   })
 }
 
-/** Collects the outcomes and fills of a backtest. */
-class Expected implements BacktestListener {
-  readonly ends = new Map<string, Run[]>()
-  readonly fills = new Map<string, Fills>()
+type Expected = ReturnType<typeof createExpected>
 
-  skipped(
-    { name }: Strategy,
-    { first, last, count }: Parameters<BacktestListener['skipped']>[1],
-    { reason }: Parameters<BacktestListener['skipped']>[2],
-  ): void {
-    const run = { outcome: 'skipped', reason, firstSeconds: first, lastSeconds: last, count }
-    listOf(this.ends, name).push(run)
+function createExpected() {
+  const ends = new Map<string, Run[]>()
+  const fills = new Map<string, Fills>()
+  const listener: BacktestListener = {
+    skipped({ name }, { first, last, count }, { reason }) {
+      const at = { firstSeconds: first, lastSeconds: last, count }
+      listOf(ends, name).push({ outcome: 'skipped', reason, ...at })
+    },
+    missed({ name }, { firstSeconds, lastSeconds, count = 1 }) {
+      const at = { firstSeconds, lastSeconds, count }
+      listOf(ends, name).push({ outcome: 'missed', reason: 'missed', ...at })
+    },
+    closed({ strategy, slotSeconds, outcome, reason }) {
+      const at = { firstSeconds: slotSeconds, lastSeconds: slotSeconds, count: 1 }
+      listOf(ends, strategy).push({ outcome, reason, ...at })
+    },
+    filled({ intent, paid, received }) {
+      const { strategy, slotSeconds, sell, buy } = intent
+      const fill = { sell: sell.token, buy: buy.token, paid, received }
+      addFill(fills, strategy, slotSeconds, fill)
+    },
+    called() {},
+    gas() {},
+    paused() {},
+    sample() {},
   }
-
-  missed(
-    { name }: Strategy,
-    { firstSeconds, lastSeconds, count = 1 }: Parameters<BacktestListener['missed']>[1],
-  ): void {
-    const end = { outcome: 'missed', reason: 'missed' }
-    listOf(this.ends, name).push({ ...end, firstSeconds, lastSeconds, count })
-  }
-
-  closed({ strategy, slotSeconds, outcome, reason }: Parameters<BacktestListener['closed']>[0]) {
-    const at = { firstSeconds: slotSeconds, lastSeconds: slotSeconds, count: 1 }
-    listOf(this.ends, strategy).push({ outcome, reason, ...at })
-  }
-
-  filled({ intent, paid, received }: Filled): void {
-    const { strategy, slotSeconds, sell, buy } = intent
-    const fill = { sell: sell.token, buy: buy.token, paid, received }
-    addFill(this.fills, strategy, slotSeconds, fill)
-  }
-
-  called(): void {}
-  gas(): void {}
-  paused(): void {}
-  sample(): void {}
+  return { ends, fills, listener }
 }
 
 type Comparison = {
@@ -268,8 +261,6 @@ function addDifference(differences: Map<string, Difference>, found: Difference):
 function endOf({ outcome, reason }: End): End {
   return { outcome, reason }
 }
-
-type FillAmounts = Pick<Trade, 'sell' | 'buy' | 'paid' | 'received'>
 
 function addPairs(
   pairs: Map<string, PairDrift>,

@@ -69,17 +69,12 @@ export function resultOf(
       marketPrice: decimal(ratioOf(price.num, price.den, intent)),
     })),
     fillsLeftOut: tally.fillsLeftOut,
-    slots: tally.rows.map(
-      ({ fromSeconds, untilSeconds, count, strategy, outcome, reason, detail = null }) => ({
-        fromAt: instantText(fromSeconds),
-        untilAt: instantText(untilSeconds),
-        count,
-        strategy,
-        outcome,
-        reason,
-        detail,
-      }),
-    ),
+    slots: tally.rows.map(({ fromSeconds, untilSeconds, detail = null, ...row }) => ({
+      fromAt: instantText(fromSeconds),
+      untilAt: instantText(untilSeconds),
+      ...row,
+      detail,
+    })),
     slotsLeftOut: tally.rowsLeftOut,
     notes: notesOf(tally, sim),
     sweep: null,

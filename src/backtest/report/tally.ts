@@ -284,7 +284,7 @@ export class Tally implements BacktestListener {
       return
     }
     const range = { fromSeconds: first, untilSeconds: last }
-    const fresh: SlotRow = { strategy, outcome, reason, detail, count, ...range }
+    const fresh: SlotRow = { count, strategy, outcome, reason, detail, ...range }
     tally.lastRow = fresh
     if (this.rows.length < ROWS_MAX) this.rows.push(fresh)
     else this.rowsLeftOut += 1
