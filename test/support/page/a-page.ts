@@ -13,6 +13,8 @@ export type APage = {
   readonly dir: string
   readonly settings: Settings
   readonly warnings: readonly string[]
+  /** How often a strategy was described, and an overview made. */
+  readonly built: { readonly rows: number; readonly overviews: number }
   readonly clock: { nowMs: number }
   readonly journal: OpenedJournal['journal']
   close(): Promise<void>
@@ -32,18 +34,17 @@ export async function aPage(
   const { dir = temporaryDirectory(), strategies = [], nowMs = 1_800_000_000_000 } = options
   const clock = { nowMs }
   const warnings: string[] = []
+  const built = { rows: 0, overviews: 0 }
   const settings = pageSettings(join(dir), options.settings)
   const page = createPage({
     settings,
     version: '1.2.3',
     now: () => clock.nowMs,
     hiding: { clean: (text) => text, value: (value) => value },
-    describe: ({ kind, enabled, name }) => ({
-      kind,
-      enabled,
-      does: `${name} does`,
-      schedule: 'now',
-    }),
+    describe({ kind, enabled, name }) {
+      built.rows += 1
+      return { kind, enabled, does: `${name} does`, schedule: 'now' }
+    },
     readFile: (file) => readStrategyFile(file, settings),
     warn: (message) => warnings.push(message),
     ...options.input,
@@ -58,9 +59,13 @@ export async function aPage(
   page.begin({
     state: opened.journal.state,
     wallets: new Map([['trader', OWNER]]),
-    ready: () => ({ ok: true, reasons: [] }),
+    ready() {
+      built.overviews += 1
+      return { ok: true, reasons: [] }
+    },
   })
-  return { page, dir, settings, warnings, clock, journal: opened.journal, close: opened.close }
+  const { journal, close } = opened
+  return { page, dir, settings, warnings, built, clock, journal, close }
 }
 
 /** The plain text of the page's HTML. */

@@ -64,7 +64,7 @@ function movedIn(fill: FillEntry | BareFill): Partial<FillRow> {
   }
 }
 
-function amountOf(amount: bigint, { symbol, decimals }: Token): Amount {
+export function amountOf(amount: bigint, { symbol, decimals }: Token): Amount {
   return { amount: formatAmount(amount, decimals), token: symbol }
 }
 

@@ -12,7 +12,7 @@ import { createExplorer, type FillOnRecord } from './fill-rows.ts'
 import { type FillQuery, searchFills, searchUnfilled, type UnfilledQuery } from './fill-search.ts'
 import { createHoldingsCurve } from './holdings.ts'
 import { overviewOf, type PageSubject } from './overview.ts'
-import { type ChangeText, cleanJson, createReadModel, type Made } from './read-model.ts'
+import { type ChangeText, cleanJson, createReadModel } from './read-model.ts'
 import { RECENT_FILLS_MAX, readRecentEvents } from './recent.ts'
 import { type DetailQuery, type ReadStrategyFile, readDetail } from './strategy/detail.ts'
 import type { StrategyText } from './strategy-rows.ts'
@@ -114,7 +114,6 @@ export function createPage(input: PageInput) {
   }
 
   return {
-    made: model.made as Readonly<Made>,
     begin(begun: PageSubject): void {
       subject = begun
       model.begin(begun.state)

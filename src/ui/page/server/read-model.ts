@@ -37,9 +37,6 @@ type Row = { readonly text: string; readonly revision: number }
 
 export type ChangeText = { readonly revision: number; readonly text: string }
 
-/** How often texts were built: never without readers. */
-export type Made = { rows: number; overviews: number; texts: number }
-
 export type ReadModel = ReturnType<typeof createReadModel>
 
 /** Caches the sent JSON, so that a change of one strategy costs one row. Events only mark rows; JSON is built on demand. */
@@ -47,7 +44,6 @@ export function createReadModel(input: ReadModelInput) {
   const { now, clean, explorers, describe, firstRevision } = input
   const observations = new Observations(now)
   const fills = new RecentFills()
-  const made: Made = { rows: 0, overviews: 0, texts: 0 }
   const rows = new Map<string, Row>()
   const touched = new Set<string>()
   let isOverviewTouched = true
@@ -95,7 +91,6 @@ export function createReadModel(input: ReadModelInput) {
     const record = state?.strategies.get(name)
     const known = rows.get(name)
     if (strategy === undefined && known === undefined && !hasPast(record)) return false
-    made.rows += 1
     const observed = observations.strategies.get(name)
     const text = textOf(
       strategyRow(name, { file: strategy && describe(strategy), strategy, record, observed }),
@@ -117,7 +112,6 @@ export function createReadModel(input: ReadModelInput) {
     if (!isOverviewTouched && !isDue) return false
     isOverviewTouched = false
     overviewAtMs = nowMs
-    made.overviews += 1
     const before = overview
     overview = textOf(input.overview(strategies)).slice(1)
     return overview !== before
@@ -126,7 +120,6 @@ export function createReadModel(input: ReadModelInput) {
   return {
     observations,
     fills,
-    made,
     get revision(): number {
       return revision
     },
@@ -171,7 +164,6 @@ export function createReadModel(input: ReadModelInput) {
     strategyNamed: (name: string): Strategy | undefined => byName.get(name),
     /** All rows for another process's revision; only the overview without a revision. */
     changeSince(since: number | undefined): ChangeText {
-      made.texts += 1
       const isOwn = since !== undefined && since >= firstRevision && since <= revision
       const after = isOwn ? since : Number.NEGATIVE_INFINITY
       const changed = [...rows.values()].filter(

@@ -20,12 +20,12 @@ const changeSince = async ({ page }: APage, since: number | undefined): Promise<
 }
 
 describe('without readers', () => {
-  test('events build no rows, overviews or texts', async () => {
+  test('events build no rows and no overviews', async () => {
     const daemon = await aPage({ strategies: THOUSAND })
     await daemon.journal.append(BOUND, scheduled())
     for (let slot = 2_001; slot < 2_100; slot += 1) await daemon.journal.append(...filledSlot(slot))
     for (const { name } of THOUSAND) daemon.page.observe(nextSlot(name, 5))
-    expect(daemon.page.made).toEqual({ rows: 0, overviews: 0, texts: 0 })
+    expect(daemon.built).toEqual({ rows: 0, overviews: 0 })
   })
 })
 
@@ -33,10 +33,10 @@ describe('a change', () => {
   test('of one strategy in a thousand builds and sends one row', async () => {
     const daemon = await aPage({ strategies: THOUSAND })
     const revision = await daemon.page.refresh()
-    expect(daemon.page.made.rows).toBe(1_000)
+    expect(daemon.built.rows).toBe(1_000)
     daemon.page.observe(nextSlot('s-500', 1_900_000_000))
     const change = await changeSince(daemon, revision)
-    expect(daemon.page.made.rows).toBe(1_001)
+    expect(daemon.built.rows).toBe(1_001)
     expect(change.strategies).toMatchObject([{ name: 's-500', nextSlotSeconds: 1_900_000_000 }])
     expect(change.overview.revision).toBeGreaterThan(revision)
   })

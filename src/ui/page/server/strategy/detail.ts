@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { ETHER, type Token } from '../../../../domain/money/token.ts'
+import { ETHER } from '../../../../domain/money/token.ts'
 import { formatAmount, mulDivDown } from '../../../../domain/money/units.ts'
 import type { Settings } from '../../../../domain/settings.ts'
 import type { TokenPair } from '../../../../domain/strategy.ts'
@@ -8,8 +8,8 @@ import { purchaseOf } from '../../../../journal/projections/purchases.ts'
 import type { DaemonState } from '../../../../journal/state/daemon-state.ts'
 import type { JournalPlace } from '../../../../store/file/journal-search.ts'
 import { makesCalls, type Strategy } from '../../../../strategies/registry.ts'
-import type { Amount, HoldingsRange, StrategyDetail } from '../../model.ts'
-import { type Explorers, type FillOnRecord, fillRow } from '../fill-rows.ts'
+import type { HoldingsRange, StrategyDetail } from '../../model.ts'
+import { amountOf, type Explorers, type FillOnRecord, fillRow } from '../fill-rows.ts'
 import { spanMsOf } from '../holdings.ts'
 import type { Observations } from '../observations.ts'
 import { chartPairs, nameOf, priceChart, searchPast } from './price-chart.ts'
@@ -81,10 +81,6 @@ function priceOf(paid: bigint, received: bigint, { sell, buy }: TokenPair): stri
   if (received === 0n) return null
   const scaled = paid * 10n ** BigInt(buy.decimals + PRICE_PLACES)
   return formatAmount(scaled / (received * 10n ** BigInt(sell.decimals)), PRICE_PLACES)
-}
-
-function amountOf(amount: bigint, { symbol, decimals }: Token): Amount {
-  return { amount: formatAmount(amount, decimals), token: symbol }
 }
 
 /** As `report --by strategy` counts it, by average cost. */
