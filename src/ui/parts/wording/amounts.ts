@@ -77,6 +77,7 @@ export function signedMoney(text: string): string {
   return `${decimal.negative ? MINUS : '+'}${decimal.whole === '0' ? shortAmount(plain, 2) : roughMoney(plain)}`
 }
 
+/** Exact, without floats. */
 export function differenceOf(left: string, right: string): string {
   const [a, b] = [parse(left), parse(right)]
   if (a === undefined || b === undefined) return left
@@ -95,6 +96,11 @@ export function roughMoney(text: string): string {
   return written(rounded(decimal, 0))
 }
 
+export function isNothing(text: string): boolean {
+  const decimal = parse(text)
+  return decimal !== undefined && isZero(decimal)
+}
+
 function isZero({ whole, fraction }: Decimal): boolean {
   return whole === '0' && fraction === ''
 }
@@ -111,8 +117,9 @@ function rounded({ negative, whole, fraction }: Decimal, places: number): Decima
   }
 }
 
-function written({ negative, whole, fraction }: Decimal): string {
-  const sign = negative && !(whole === '0' && fraction === '') ? MINUS : ''
+function written(decimal: Decimal): string {
+  const { negative, whole, fraction } = decimal
+  const sign = negative && !isZero(decimal) ? MINUS : ''
   return `${sign}${grouped(whole)}${fraction === '' ? '' : `.${fraction}`}`
 }
 
@@ -140,7 +147,7 @@ export function percent(share: number): string {
 
 /** A used share is never `0 %`. */
 export function shareText({ share, used }: { share: number; used: string }): string {
-  return share === 0 && compareAmounts(used, '0') > 0 ? '<0.1 %' : percent(share)
+  return share === 0 && !isNothing(used) ? '<0.1 %' : percent(share)
 }
 
 /** Signed change between two numbers in percent; undefined if the first is not positive. */
@@ -166,16 +173,6 @@ export function plainPercent(percent: number): string {
 export function chartNumber(number: number): string {
   const text = number.toFixed(12)
   return shortAmount(text === '-0.000000000000' ? '0' : text)
-}
-
-/** Exact comparison, without floats. Sorts text that is not a number last. */
-export function compareAmounts(left: string, right: string): number {
-  const [a, b] = [parse(left), parse(right)]
-  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined)
-  const places = Math.max(a.fraction.length, b.fraction.length)
-  const difference = scaled(a, places) - scaled(b, places)
-  if (difference === 0n) return 0
-  return difference < 0n ? -1 : 1
 }
 
 function scaled({ negative, whole, fraction }: Decimal, places: number): bigint {

@@ -3,8 +3,8 @@ import {
   basisPoints,
   changeText,
   chartNumber,
-  compareAmounts,
   fullAmount,
+  isNothing,
   money,
   percent,
   roughMoney,
@@ -71,11 +71,9 @@ test('a change from zero has no percentage', () => {
   expect(changeText(100, 100)).toBe('0 %')
 })
 
-test('amounts are compared by value, not by text', () => {
-  expect(compareAmounts('9', '10')).toBe(-1)
-  expect(compareAmounts('0.020', '0.02')).toBe(0)
-  expect(compareAmounts('0.1', '0.02')).toBe(1)
-  expect(compareAmounts('nothing', '0')).toBe(1)
+test('amounts are nothing by value, not by text', () => {
+  expect(['0', '0.00', '-0.0'].map(isNothing)).toEqual([true, true, true])
+  expect(['0.000000000000000001', '-1', 'nothing'].map(isNothing)).toEqual([false, false, false])
 })
 
 test('chart numbers have no exponent', () => {

@@ -4,7 +4,7 @@ import { count } from '../../../parts/wording/amounts.ts'
 import { outcomeTone, plain } from '../../../parts/wording/outcomes.ts'
 import type { StrategyRow, Why } from '../../model.ts'
 import { daemon, messageOf } from '../data/daemon-requests.ts'
-import { strategyTone } from '../parts/labels.ts'
+import { STRATEGY_TONES } from '../parts/labels.ts'
 import { Caps, NextSlot } from '../parts/rows.tsx'
 import { Ago, Icon, Moment, Said } from '../parts/values.tsx'
 import { StopButton } from '../shell/commands.tsx'
@@ -106,7 +106,7 @@ function Facts({ row }: { row: StrategyRow }) {
   return (
     <dl class="facts wide">
       <Fact name="State">
-        <Pill tone={strategyTone(state)}>{state}</Pill>
+        <Pill tone={STRATEGY_TONES[state]}>{state}</Pill>
         {paused !== null && (
           <p>
             Since <Moment atMs={paused.sinceMs} zone />, {plain(paused.cause)}:{' '}

@@ -1,18 +1,14 @@
 import { shortAmount } from '../../../parts/wording/amounts.ts'
 import { outcomeTone, plain, type Tone } from '../../../parts/wording/outcomes.ts'
-import type { FillRow, OrderRow, Overview, StrategyRow } from '../../model.ts'
+import type { FillRow, LimitRow, OrderRow, Overview, StrategyRow } from '../../model.ts'
 import type { LinkState } from '../data/link.ts'
 
-const STRATEGY_TONES: Readonly<Record<StrategyRow['state'], Tone>> = {
+export const STRATEGY_TONES: Readonly<Record<StrategyRow['state'], Tone>> = {
   active: 'good',
   finished: 'quiet',
   paused: 'warn',
   disabled: 'quiet',
   removed: 'quiet',
-}
-
-export function strategyTone(state: StrategyRow['state']): Tone {
-  return STRATEGY_TONES[state] ?? 'quiet'
 }
 
 /** States in the sequence that an order passes through. */
@@ -47,19 +43,15 @@ export function modeText(mode: string): string {
   return MODES[mode] ?? mode
 }
 
-const WINDOWS: Readonly<Record<string, string>> = {
+export const WINDOWS: Readonly<Record<LimitRow['window'], string>> = {
   hour: 'per hour',
   day: 'per day',
   week: 'per week',
   total: 'in total',
 }
 
-export function windowText(window: string): string {
-  return WINDOWS[window] ?? window
-}
-
 /** A full `total` is normal: a TWAP schedule is meant to use it up. */
-export function shareTone({ share, window }: { share: number; window: string }): Tone {
+export function shareTone({ share, window }: LimitRow): Tone {
   if (share >= 1) return window === 'total' ? 'quiet' : 'bad'
   return share >= 0.8 ? 'warn' : 'good'
 }

@@ -12,7 +12,7 @@ import type { FillRow, LimitRow, StrategyRow } from '../../model.ts'
 import type { Store } from '../data/store.ts'
 import { usePage } from '../shell/context.tsx'
 import { strategyHash, whyHash } from '../shell/route.ts'
-import { shareTone, strategyTone, windowText } from './labels.ts'
+import { STRATEGY_TONES, shareTone, WINDOWS } from './labels.ts'
 import { Ago, Meter, Moment, OnChain, Said, Until } from './values.tsx'
 
 export function TwoLines(props: {
@@ -59,7 +59,7 @@ export function State({ row: { state, paused, waits } }: OfStrategy) {
   if (state === 'active' && store.overview?.halted) return <Pill tone="bad">halted</Pill>
   const isWaiting = state === 'active' && waits !== null
   const word = isWaiting ? 'waits' : state
-  const pill = <Pill tone={isWaiting ? 'warn' : strategyTone(state)}>{word}</Pill>
+  const pill = <Pill tone={isWaiting ? 'warn' : STRATEGY_TONES[state]}>{word}</Pill>
   if (paused !== null) {
     const cause = plain(paused.cause)
     return <TwoLines first={pill} second={cause} secondTitle={`${cause}: ${paused.detail}`} />
@@ -164,7 +164,7 @@ export function WhyLink({ fill: { strategy, slotSeconds } }: OfFill) {
 
 export function LimitMeter({ limit }: { limit: LimitRow }) {
   const { strategy, token, window, share } = limit
-  const label = `${strategy ?? 'Account'}, ${token} ${windowText(window)}`
+  const label = `${strategy ?? 'Account'}, ${token} ${WINDOWS[window]}`
   return <Meter share={share} tone={shareTone(limit)} label={label} />
 }
 
@@ -184,7 +184,7 @@ export function Caps({ limits, named = false }: { limits: readonly LimitRow[]; n
               <span title={`${fullAmount(used)} of ${exactText({ amount: cap, token })}`}>
                 {shortAmount(used)} of {shortAmount(cap)} <span class="token">{token}</span>
               </span>{' '}
-              {windowText(window)}
+              {WINDOWS[window]}
             </p>
             <p class="strong">{shareText(limit)}</p>
             <LimitMeter limit={limit} />

@@ -3,7 +3,6 @@ import { durationText } from '../../../../domain/text/duration.ts'
 import { Amount, Card, Command, Empty, Fact, Unknown } from '../../../parts/elements.tsx'
 import { type Cell, type Column, column, figures, NONE, Table } from '../../../parts/table.tsx'
 import {
-  compareAmounts,
   count,
   differenceOf,
   fullAmount,
@@ -246,7 +245,8 @@ function profitCell(profit: string | null, unknown = 'no price'): Cell {
 }
 
 export function isLow({ available, alertBelow, runwaySeconds }: GasTankRow): boolean {
-  if (available !== null && alertBelow !== null) return compareAmounts(available, alertBelow) < 0
+  if (available !== null && alertBelow !== null)
+    return differenceOf(available, alertBelow).startsWith('-')
   return runwaySeconds !== null && runwaySeconds < SHORT_RUNWAY_SECONDS
 }
 

@@ -1,14 +1,9 @@
 import { useMemo, useState } from 'preact/hooks'
 import { Search, Shown } from '../../../parts/choices.tsx'
 import { Amount, Command, Empty, Unknown } from '../../../parts/elements.tsx'
-import {
-  compareAmounts,
-  exactText,
-  shareText,
-  shortAmount,
-} from '../../../parts/wording/amounts.ts'
+import { exactText, isNothing, shareText, shortAmount } from '../../../parts/wording/amounts.ts'
 import type { LimitRow } from '../../model.ts'
-import { windowText } from '../parts/labels.ts'
+import { WINDOWS } from '../parts/labels.ts'
 import { LimitMeter, limitKey, StrategyLink } from '../parts/rows.tsx'
 import { Until } from '../parts/values.tsx'
 import { usePage } from '../shell/context.tsx'
@@ -23,7 +18,7 @@ const COLUMNS: readonly Column<LimitRow>[] = [
   ),
   column('cap', 'Cap', ({ cap, token, window }) => (
     <span class="line" title={exactText({ amount: cap, token })}>
-      {shortAmount(cap)} <span class="token">{token}</span> {windowText(window)}
+      {shortAmount(cap)} <span class="token">{token}</span> {WINDOWS[window]}
     </span>
   )),
   column('full', 'How full', (limit) => (
@@ -35,7 +30,7 @@ const COLUMNS: readonly Column<LimitRow>[] = [
   column('used numeric', 'Used', ({ used, token }) => <Amount amount={used} token={token} />),
   column('frees numeric', 'Frees', ({ freesAtMs, used }) => {
     if (freesAtMs !== null) return <Until atMs={freesAtMs} />
-    return <Unknown>{compareAmounts(used, '0') === 0 ? 'nothing used' : 'not by time'}</Unknown>
+    return <Unknown>{isNothing(used) ? 'nothing used' : 'not by time'}</Unknown>
   }),
 ]
 
@@ -72,5 +67,5 @@ export function Limits({ strategy }: { strategy: string | undefined }) {
 }
 
 function searchedIn({ strategy, token, window }: LimitRow): string {
-  return `${strategy ?? 'account'} ${token} ${windowText(window)}`.toLowerCase()
+  return `${strategy ?? 'account'} ${token} ${WINDOWS[window]}`.toLowerCase()
 }
