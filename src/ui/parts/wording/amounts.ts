@@ -7,17 +7,17 @@ const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/
 /** A number with this many zeros after the point is shown as less than `0.000001`. */
 const ZEROS_MAX = 6
 
-type Decimal = { readonly negative: boolean; readonly whole: string; readonly fraction: string }
+/** A number in units of `places` decimal places. */
+type Decimal = { readonly units: bigint; readonly places: number }
 
 function parse(text: string): Decimal | undefined {
-  const match = DECIMAL.exec(text)
-  if (match === null) return undefined
-  const [, sign, whole = '0', fraction = ''] = match
-  return {
-    negative: sign === '-',
-    whole: whole.replace(/^0+(?=\d)/, ''),
-    fraction: fraction.replace(/0+$/, ''),
-  }
+  const [, sign = '', whole, fraction = ''] = DECIMAL.exec(text) ?? []
+  if (whole === undefined) return undefined
+  return { units: BigInt(sign + whole + fraction), places: fraction.length }
+}
+
+function sizeOf({ units }: Decimal): bigint {
+  return units < 0n ? -units : units
 }
 
 /** All digits, with the whole part in groups of three. Returns other text unchanged. */
@@ -33,12 +33,10 @@ export function fullAmount(text: string): string {
 export function shortAmount(text: string, significant = 6): string {
   const decimal = parse(text)
   if (decimal === undefined) return text
-  const { whole, fraction } = decimal
-  const leading = /^0*/.exec(fraction)?.[0].length ?? 0
-  if (whole === '0' && fraction !== '' && leading >= ZEROS_MAX)
-    return `<0.${'0'.repeat(ZEROS_MAX - 1)}1`
-  const places = whole === '0' ? leading + significant : Math.max(2, significant - whole.length)
-  return written(rounded(decimal, places))
+  // Digits before the point; if below zero, zeros after it.
+  const before = `${sizeOf(decimal)}`.length - decimal.places
+  if (decimal.units !== 0n && before <= -ZEROS_MAX) return `<0.${'0'.repeat(ZEROS_MAX - 1)}1`
+  return written(rounded(decimal, Math.max(2, significant - before)))
 }
 
 type Amount = { readonly amount: string; readonly token: string }
@@ -62,65 +60,66 @@ export function shortAmountsIn(sentence: string): string {
 export function money(text: string): string {
   const decimal = parse(text)
   if (decimal === undefined) return text
-  const { fraction, ...rest } = rounded(decimal, 2)
-  if (rest.whole === '0' && fraction === '' && !isZero(decimal)) return '<0.01'
-  return written({ ...rest, fraction: fraction.padEnd(2, '0') })
+  const shown = rounded(decimal, 2)
+  return shown.units === 0n && decimal.units !== 0n ? '<0.01' : written(shown, 2)
 }
 
 /** A gain or loss with its sign; two significant digits below one. */
 export function signedMoney(text: string): string {
   const decimal = parse(text)
   if (decimal === undefined) return text
-  const size = written({ ...decimal, negative: false })
-  if (isZero(decimal)) return '0.00'
-  const plain = size.replaceAll(',', '')
-  return `${decimal.negative ? MINUS : '+'}${decimal.whole === '0' ? shortAmount(plain, 2) : roughMoney(plain)}`
+  if (decimal.units === 0n) return '0.00'
+  const size = text.replace('-', '')
+  const isBelowOne = sizeOf(decimal) < 10n ** BigInt(decimal.places)
+  return (decimal.units < 0n ? MINUS : '+') + (isBelowOne ? shortAmount(size, 2) : roughMoney(size))
 }
 
 /** Exact, without floats. */
 export function differenceOf(left: string, right: string): string {
   const [a, b] = [parse(left), parse(right)]
   if (a === undefined || b === undefined) return left
-  const places = Math.max(a.fraction.length, b.fraction.length)
-  const difference = scaled(a, places) - scaled(b, places)
-  const digits = (difference < 0n ? -difference : difference).toString().padStart(places + 1, '0')
-  const whole = digits.slice(0, digits.length - places)
-  const sign = difference < 0n ? '-' : ''
-  return places === 0 ? `${sign}${whole}` : `${sign}${whole}.${digits.slice(-places)}`
+  const places = Math.max(a.places, b.places)
+  const units = scaled(a, places) - scaled(b, places)
+  const [whole, fraction] = partsOf({ units, places })
+  return `${units < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
+}
+
+function scaled({ units, places }: Decimal, to: number): bigint {
+  return units * 10n ** BigInt(to - places)
 }
 
 /** Money at a glance: without cents from a million up. */
 export function roughMoney(text: string): string {
   const decimal = parse(text)
-  if (decimal === undefined || decimal.whole.length <= 6) return money(text)
+  if (decimal === undefined || sizeOf(decimal) < 10n ** BigInt(decimal.places + 6))
+    return money(text)
   return written(rounded(decimal, 0))
 }
 
 export function isNothing(text: string): boolean {
-  const decimal = parse(text)
-  return decimal !== undefined && isZero(decimal)
+  return parse(text)?.units === 0n
 }
 
-function isZero({ whole, fraction }: Decimal): boolean {
-  return whole === '0' && fraction === ''
+/** Half up, away from zero. */
+function rounded({ units, places }: Decimal, most: number): Decimal {
+  if (places <= most) return { units, places }
+  const step = 10n ** BigInt(places - most)
+  const half = units < 0n ? -step / 2n : step / 2n
+  return { units: (units + half) / step, places: most }
 }
 
-function rounded({ negative, whole, fraction }: Decimal, places: number): Decimal {
-  if (fraction.length <= places) return { negative, whole, fraction }
-  const kept = BigInt(whole + fraction.slice(0, places))
-  const up = (fraction[places] ?? '0') >= '5' ? 1n : 0n
-  const digits = (kept + up).toString().padStart(places + 1, '0')
-  return {
-    negative,
-    whole: digits.slice(0, digits.length - places),
-    fraction: digits.slice(digits.length - places).replace(/0+$/, ''),
-  }
-}
-
-function written(decimal: Decimal): string {
-  const { negative, whole, fraction } = decimal
-  const sign = negative && !isZero(decimal) ? MINUS : ''
+/** At least `places` decimal places. */
+function written(decimal: Decimal, places = 0): string {
+  const [whole, decimals] = partsOf(decimal)
+  const fraction = decimals.replace(/0+$/, '').padEnd(places, '0')
+  const sign = decimal.units < 0n ? MINUS : ''
   return `${sign}${grouped(whole)}${fraction === '' ? '' : `.${fraction}`}`
+}
+
+function partsOf(decimal: Decimal): readonly [whole: string, fraction: string] {
+  const digits = `${sizeOf(decimal)}`.padStart(decimal.places + 1, '0')
+  const point = digits.length - decimal.places
+  return [digits.slice(0, point), digits.slice(point)]
 }
 
 /** A count: `1,234`. */
@@ -173,11 +172,6 @@ export function plainPercent(percent: number): string {
 export function chartNumber(number: number): string {
   const text = number.toFixed(12)
   return shortAmount(text === '-0.000000000000' ? '0' : text)
-}
-
-function scaled({ negative, whole, fraction }: Decimal, places: number): bigint {
-  const size = BigInt(whole + fraction.padEnd(places, '0'))
-  return negative ? -size : size
 }
 
 /** Undefined if no value is known. `from` is the index of the first one. */
