@@ -62,8 +62,6 @@ export type Samples = {
 
 type Valued = {
   readonly token: Token
-  /** Base units of one token. */
-  readonly unit: number
   readonly priced: Token
   readonly path: PricePath | undefined
   /** One point per sample. */
@@ -190,8 +188,8 @@ export class Tally implements BacktestListener {
     samples.atSeconds.push(atSeconds)
     if (samples.atSeconds.length === 1) this.begin = this.valueOf(sim)
     let value: number | undefined = 0
-    for (const { token, unit, priced, path, holdings, worths } of this.#valued) {
-      const held = Number(sim.wallet.of(token.address)) / unit
+    for (const { token, priced, path, holdings, worths } of this.#valued) {
+      const held = Number(sim.wallet.of(token.address)) / 10 ** token.decimals
       const worth = valueToken && sim.board.worth(path, priced, valueToken)
       holdings.push(held)
       worths.push(worth)
@@ -305,7 +303,7 @@ function valuedBy(token: Token, input: SimulationInput): Valued {
   const { valueToken, pricePath } = input
   const priced = pricedAs(token, input)
   const path = valueToken === undefined ? undefined : pricePath(valueToken, priced)
-  return { token, unit: 10 ** token.decimals, priced, path, holdings: [], worths: [] }
+  return { token, priced, path, holdings: [], worths: [] }
 }
 
 /** Number of slots up to a second, as if evenly spread. */

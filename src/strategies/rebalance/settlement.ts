@@ -80,7 +80,7 @@ function groupsOf<Member>(
 
 /** Transfers from the largest surplus to the largest lack: each transfer settles at least one member. */
 function settleGroup<Member>(group: readonly Balance<Member>[]): readonly Transfer<Member>[] {
-  const byDelta = group.toSorted((a, b) => compare(a.delta, b.delta))
+  const byDelta = group.toSorted((a, b) => Number(a.delta - b.delta))
   const lacking = byDelta.filter(({ delta }) => delta < 0n).map((each) => ({ ...each }))
   const surplus = byDelta.filter(({ delta }) => delta > 0n).map((each) => ({ ...each }))
   const transfers: Transfer<Member>[] = []
@@ -95,9 +95,4 @@ function settleGroup<Member>(group: readonly Balance<Member>[]): readonly Transf
     if (to.delta === 0n) to = lacking.shift()
   }
   return transfers
-}
-
-function compare(a: bigint, b: bigint): number {
-  if (a === b) return 0
-  return a < b ? -1 : 1
 }

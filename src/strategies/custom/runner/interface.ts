@@ -44,11 +44,8 @@ function partsOf(
   const hasParts = exports['decide'] !== undefined || exports['schema'] !== undefined
   const made: unknown = !hasParts && typeof whole === 'function' ? whole(given) : exports
   const { schema, decide } = (made instanceof Object ? made : exports) as typeof exports
-  return { schema: isSchema(schema) ? schema : callWith(schema, given), decide }
-}
-
-function callWith(schema: unknown, given: unknown): unknown {
-  return typeof schema === 'function' ? schema(given) : schema
+  const isMade = isSchema(schema) || typeof schema !== 'function'
+  return { schema: isMade ? schema : schema(given), decide }
 }
 
 /** Frozen, because every slot gets the same params. */

@@ -253,11 +253,7 @@ export function bucketsOf(input: {
 }
 
 export function highestOf({ sums }: Buckets): number {
-  return sums.reduce((highest, bar) => Math.max(highest, sumOf(bar)), 0)
-}
-
-function sumOf(bar: readonly number[]): number {
-  return bar.reduce((sum, part) => sum + part, 0)
+  return sums.reduce((highest, bar) => Math.max(highest, totalOf(bar)), 0)
 }
 
 export function barAt({ fromSeconds, stepSeconds, sums }: Buckets, seconds: number) {

@@ -16,21 +16,12 @@ const FAR = 0.25
 /** CSS pixels. */
 const LABEL_HEIGHT = 12
 
-/** Whether a chart of these prices shows a level. */
-function isNear({ price }: LevelLine, [low, high]: Range): boolean {
-  return low !== null && high !== null && price >= low * (1 - FAR) && price <= high * (1 + FAR)
-}
-
 /** The range of prices, with the levels near it. */
-export function withLevels(
-  range: Range,
-  levels: readonly LevelLine[],
-): [number | null, number | null] {
-  const shown = levels.filter((level) => isNear(level, range)).map(({ price }) => price)
-  const [low, high] = range
-  return low === null || high === null
-    ? [low, high]
-    : [Math.min(low, ...shown), Math.max(high, ...shown)]
+export function withLevels([low, high]: Range, levels: readonly LevelLine[]): Range {
+  if (low === null || high === null) return [low, high]
+  const prices = levels.map(({ price }) => price)
+  const near = prices.filter((price) => price >= low * (1 - FAR) && price <= high * (1 + FAR))
+  return [Math.min(low, ...near), Math.max(high, ...near)]
 }
 
 /** Lines with their names, and a tint between the bounds of the file. */
