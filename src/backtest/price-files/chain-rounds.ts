@@ -80,6 +80,8 @@ export async function fetchRounds(options: FetchOptions): Promise<Fetched> {
   }
 }
 
+type Chain = FeedState & { readonly phases: Phases }
+
 function createFetching(options: FetchOptions) {
   const { chainId, feed, file: path, fromSeconds, toSeconds, batch = BATCH } = options
   const reader = createRoundReader({ ...options, batch })
@@ -93,22 +95,17 @@ function createFetching(options: FetchOptions) {
 
   async function run(): Promise<void> {
     const { decimals, latest } = await reader.feedState()
-    const head = { chainId, feed, decimals }
-    const phases = createPhases(reader, latest)
-    file = openRoundFile(path, head)
-    await verify(file, { decimals, latest })
+    const chain = { decimals, latest, phases: createPhases(reader, latest) }
+    file = openRoundFile(path, { chainId, feed, decimals })
+    await verify(file, chain)
     const { first } = file
-    if (first === undefined) {
-      await begin(file, phases, { decimals, latest })
-      return
-    }
+    if (first === undefined) return begin(file, chain)
     const end = Math.min(latest.updatedAtSeconds, toSeconds)
     wantedSeconds = Math.max(0, end - (file.tail.at(-1)?.atSeconds ?? end))
-    if (first.atSeconds > fromSeconds) file = await completed(file, first, { phases, head })
+    if (first.atSeconds > fromSeconds) file = await completed(file, first, chain)
     const last = file.tail.at(-1)
     if (last === undefined) return
-    const part = { fromId: last.id + 1n, afterSeconds: last.atSeconds, toSeconds }
-    await copy(file, phases, { part, decimals })
+    await copy(file, chain, { fromId: last.id + 1n, afterSeconds: last.atSeconds, toSeconds })
   }
 
   /** Removes rounds that a reorg undid. */
@@ -135,38 +132,29 @@ function createFetching(options: FetchOptions) {
     into.dropLast(removed)
   }
 
-  async function begin(
-    into: RoundFile,
-    phases: Phases,
-    { decimals, latest }: FeedState,
-  ): Promise<void> {
-    const start = await phases.heldAt(fromSeconds)
+  async function begin(into: RoundFile, chain: Chain): Promise<void> {
+    const start = await chain.phases.heldAt(fromSeconds)
     if (start === undefined) return
-    wantedSeconds = Math.min(latest.updatedAtSeconds, toSeconds) - start.updatedAtSeconds
-    const part = { fromId: start.id, afterSeconds: -1, toSeconds }
-    await copy(into, phases, { part, decimals })
+    wantedSeconds = Math.min(chain.latest.updatedAtSeconds, toSeconds) - start.updatedAtSeconds
+    await copy(into, chain, { fromId: start.id, afterSeconds: -1, toSeconds })
   }
 
   /** Writes the missing beginning into a second file, which replaces this one once it is complete. */
-  async function completed(
-    late: RoundFile,
-    first: RoundLine,
-    { phases, head }: { readonly phases: Phases; readonly head: FileHead },
-  ): Promise<RoundFile> {
-    const start = await phases.heldAt(fromSeconds)
+  async function completed(late: RoundFile, first: RoundLine, chain: Chain): Promise<RoundFile> {
+    const start = await chain.phases.heldAt(fromSeconds)
     if (start === undefined || start.id >= first.id) return late
+    const head = { chainId, feed, decimals: chain.decimals }
     const beginning = `${path}.part`
     const part = openBeginning(beginning, head, { start, first })
     try {
       const last = part.tail.at(-1)
       wantedSeconds += first.atSeconds - (last?.atSeconds ?? start.updatedAtSeconds)
-      const missing = {
+      await copy(part, chain, {
         fromId: last === undefined ? start.id : last.id + 1n,
         untilId: first.id,
         afterSeconds: last?.atSeconds ?? -1,
         toSeconds: first.atSeconds - 1,
-      }
-      await copy(part, phases, { part: missing, decimals: head.decimals })
+      })
       part.appendRowsOf(path)
     } finally {
       part.close()
@@ -176,11 +164,7 @@ function createFetching(options: FetchOptions) {
     return openRoundFile(path, head)
   }
 
-  async function copy(
-    into: RoundFile,
-    phases: Phases,
-    { part, decimals }: { readonly part: Part; readonly decimals: number },
-  ): Promise<void> {
+  async function copy(into: RoundFile, { phases, decimals }: Chain, part: Part): Promise<void> {
     let at = part.afterSeconds
     await copyRounds(part, {
       reader,

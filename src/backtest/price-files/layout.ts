@@ -6,8 +6,6 @@ import { type FileHead, headOf } from './round-file.ts'
 
 export type LayoutOptions = {
   readonly file: string
-  /** Decimals of the answers. Default: 8, or as many up to 18 as the first prices have. */
-  readonly decimals?: number | undefined
   /** Bytes of the file in memory at a time. Default: 256 KiB. */
   readonly blockBytes?: number
 }
@@ -23,6 +21,7 @@ export type Layout = {
   readonly delimiter: Delimiter
   readonly columns: Columns
   readonly form: TimeForm
+  /** Of the answers: 8, or as many up to 18 as the first prices have, unless the file's head says. */
   readonly decimals: number
   /** Time from a row until its price is known: the length of a bar, or 0. */
   readonly barMicros: number
@@ -58,7 +57,7 @@ export function layoutOf(options: LayoutOptions): Layout {
     blockBytes,
     ...begun,
     form,
-    decimals: options.decimals ?? head?.decimals ?? decimalsOf(sample, columns),
+    decimals: head?.decimals ?? decimalsOf(sample, columns),
     barMicros: columns.isOpenTime ? barLength(sample, { columns, form, file }) : 0,
   }
 }

@@ -5,10 +5,7 @@ import { TIME_FORMS } from './cell-text.ts'
 /** Longest part of a line that an error shows. */
 const TEXT_MAX = 120
 
-/** An unusable price file. The message alone includes place, fault and remedy. */
-export class PriceFileError extends OperatorError {
-  override readonly name = 'PriceFileError'
-  readonly means = 'badConfig'
+type Fault = {
   readonly file: string
   /** Counted from 1; 0 if no line is at fault. */
   readonly line: number
@@ -16,23 +13,17 @@ export class PriceFileError extends OperatorError {
   readonly remedy: string
   /** The line, shortened; empty if no line is at fault. */
   readonly text: string
-  constructor({
-    file,
-    line = 0,
-    detail,
-    remedy,
-    text = '',
-  }: Pick<PriceFileError, 'file' | 'detail' | 'remedy'> & {
-    readonly line?: number
-    readonly text?: string
-  }) {
-    const place = line === 0 ? file : `${file}:${line}`
-    super(`${place}: ${detail}\n  expected: ${remedy}`)
-    this.file = file
-    this.line = line
-    this.detail = detail
-    this.remedy = remedy
-    this.text = shownText(text)
+}
+
+/** An unusable price file. The message alone includes place, fault and remedy. */
+export class PriceFileError extends OperatorError {
+  override readonly name = 'PriceFileError'
+  readonly means = 'badConfig'
+  readonly fault: Fault
+  constructor(given: Omit<Fault, 'line' | 'text'> & Partial<Fault>) {
+    const { file, line = 0, detail, remedy, text = '' } = given
+    super(`${line === 0 ? file : `${file}:${line}`}: ${detail}\n  expected: ${remedy}`)
+    this.fault = { file, line, detail, remedy, text: shownText(text) }
   }
 }
 

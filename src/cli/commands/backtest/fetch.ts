@@ -162,7 +162,7 @@ function short(instantText: string): string {
 /** Throws a price file's fault as a problem in the operator's files; rethrows other errors. */
 export function refuseForPrices(error: unknown): never {
   if (!(error instanceof PriceFileError)) throw error
-  const { file, line, detail: message, remedy: expected, text } = error
+  const { file, line, detail: message, remedy: expected, text } = error.fault
   const isPlaced = line > 0
   const frame = isPlaced && text !== '' ? `${line} | ${text}` : ''
   throw refusalOf([{ file, line, column: isPlaced ? 1 : 0, path: '', message, expected, frame }])

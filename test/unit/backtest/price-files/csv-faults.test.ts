@@ -1,9 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { csvSeries } from '../../../../src/backtest/price-files/csv.ts'
-import type { PriceFileError } from '../../../../src/backtest/price-files/price-file-error.ts'
 import { temporaryDirectory } from '../../../support/state/state-directory.ts'
-import { faultOf, PAIR, priceFile, read } from './price-files.ts'
+import { type Fault, faultOf, PAIR, priceFile, read } from './price-files.ts'
 
 const T = 1_735_689_600
 
@@ -17,7 +16,7 @@ function faultIn(text: string | Buffer, options: { readonly blockBytes?: number 
   return fault
 }
 
-function lineAndDetail({ line, detail }: PriceFileError): readonly [number, string] {
+function lineAndDetail({ line, detail }: Fault): readonly [number, string] {
   return [line, detail]
 }
 

@@ -76,9 +76,10 @@ test('prices with more places, or an exponent, are exact up to 18 places', () =>
   expect(of('0.0000000000000000015')).toEqual([18, [2n]])
 })
 
-test('decimal places beyond the requested number are rounded half up', () => {
-  const text = `${T},1.25\n${T + 1},1.349\n${T + 2},0.05\n`
-  expect(read(text, { decimals: 1 }).map(([, answer]) => answer)).toEqual([13n, 13n, 1n])
+test('decimal places beyond 18 are rounded half up', () => {
+  const places = (tenths: string) => `0.${'0'.repeat(17)}${tenths}`
+  const text = `${T},${places('25')}\n${T + 1},${places('249')}\n${T + 2},${places('05')}\n`
+  expect(read(text).map(([, answer]) => answer)).toEqual([3n, 2n, 1n])
 })
 
 const HEADER = 'time,open,high,low,close,volume'

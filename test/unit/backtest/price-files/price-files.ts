@@ -30,12 +30,14 @@ export function read(text: string, options: Partial<LayoutOptions> = {}) {
   return roundsOf(csvSeries({ file: priceFile(text), pair: PAIR, ...options }))
 }
 
+export type Fault = PriceFileError['fault'] & { readonly message: string }
+
 /** Error from opening or reading a price file. */
-export function faultOf(read: () => unknown): PriceFileError {
+export function faultOf(read: () => unknown): Fault {
   try {
     read()
   } catch (error) {
-    if (error instanceof PriceFileError) return error
+    if (error instanceof PriceFileError) return { message: error.message, ...error.fault }
     throw error
   }
   return expect.unreachable('nothing is wrong with it')

@@ -15,7 +15,7 @@ test.each([
   writeFileSync(join(dir, 'elsewhere'), text)
   symlinkSync('elsewhere', join(dir, 'WETH-USDC.csv'))
   expect(() => openRoundFile(join(dir, 'WETH-USDC.csv'), HEAD)).toThrow(
-    expect.objectContaining({ name: 'PriceFileError', detail }),
+    expect.objectContaining({ name: 'PriceFileError', fault: expect.objectContaining({ detail }) }),
   )
   expect(readFileSync(join(dir, 'elsewhere'), 'utf8')).toBe(text)
 })
@@ -31,6 +31,8 @@ test('refuses to write rounds into a pipe', () => {
   const file = join(temporaryDirectory(), 'WETH-USDC.csv')
   expect(spawnSync('mkfifo', [file]).status).toBe(0)
   expect(() => openRoundFile(file, HEAD)).toThrow(
-    expect.objectContaining({ name: 'PriceFileError', detail: 'this is not a regular file' }),
+    expect.objectContaining({
+      fault: expect.objectContaining({ detail: 'this is not a regular file' }),
+    }),
   )
 })
