@@ -41,21 +41,9 @@ export type FetchProgress = {
 }
 
 /** However it ended, the file is valid up to its last round, and the next run continues it. */
-type Fetched = {
-  readonly end:
-    | { readonly tag: 'whole' }
-    | { readonly tag: 'stopped' }
-    | { readonly tag: 'unread'; readonly message: string }
-  /** Rounds written by this run. */
-  readonly added: number
-  /** Invalid rounds; see `roundFault`. */
-  readonly skipped: number
-  /** Rounds removed from the end of the file because a reorg undid them. */
-  readonly removed: number
-  /** First and last round of the file; undefined if it is empty. */
-  readonly fromSeconds: number | undefined
-  readonly toSeconds: number | undefined
-}
+type End =
+  | { readonly tag: 'whole' | 'stopped' }
+  | { readonly tag: 'unread'; readonly message: string }
 
 const BATCH = 500
 
@@ -66,7 +54,7 @@ const BATCH = 500
  * The rounds of a phase ascend in time. Rounds of the next phase may begin before its end, because an aggregator runs before
  * the proxy uses it; those are omitted. Throws PriceFileError for a file of another feed.
  */
-export async function fetchRounds(options: FetchOptions): Promise<Fetched> {
+export async function fetchRounds(options: FetchOptions) {
   const fetching = createFetching(options)
   try {
     await fetching.run()
@@ -86,8 +74,11 @@ function createFetching(options: FetchOptions) {
   const { chainId, feed, file: path, fromSeconds, toSeconds, batch = BATCH } = options
   const reader = createRoundReader({ ...options, batch })
   let file: RoundFile | undefined
+  /** Rounds written by this run. */
   let added = 0
+  /** Invalid rounds; see `roundFault`. */
   let skipped = 0
+  /** Rounds removed from the end of the file because a reorg undid them. */
   let removed = 0
   /** Length of the past to fetch, and the length fetched so far. */
   let wantedSeconds = 0
@@ -191,11 +182,9 @@ function createFetching(options: FetchOptions) {
   return {
     run,
     close,
-    result: (end: Fetched['end']): Fetched => ({
-      end,
-      added,
-      skipped,
-      removed,
+    result: (end: End) => ({
+      ...{ end, added, skipped, removed },
+      /** First and last round of the file; undefined if it is empty. */
       fromSeconds: file?.first?.atSeconds,
       toSeconds: file?.tail.at(-1)?.atSeconds,
     }),

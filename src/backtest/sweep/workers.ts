@@ -1,23 +1,14 @@
 import { Worker } from 'node:worker_threads'
 import PQueue from 'p-queue'
 
-type WorkersInput = {
+/** Threads that run one job at a time, each started on demand. */
+export function openWorkers<Job, Answer>(input: {
   /** The threads' program, which answers each message with one, in order. */
   readonly program: URL
   /** `workerData`, cloneable. */
   readonly order: unknown
   readonly count: number
-}
-
-export type Workers<Job, Answer> = {
-  /** Rejects if the thread fails, which no job should cause. */
-  answer(job: Job): Promise<Answer>
-  /** Ends all threads at once. */
-  close(): Promise<void>
-}
-
-/** Threads that run one job at a time, each started on demand. */
-export function openWorkers<Job, Answer>(input: WorkersInput): Workers<Job, Answer> {
+}) {
   const queue = new PQueue({ concurrency: input.count })
   const all: Worker[] = []
   const idle: Worker[] = []
@@ -27,14 +18,16 @@ export function openWorkers<Job, Answer>(input: WorkersInput): Workers<Job, Answ
     return worker
   }
   return {
-    answer: (job) =>
+    /** Rejects if the thread fails, which no job should cause. */
+    answer: (job: Job): Promise<Answer> =>
       queue.add(async () => {
         const worker = idle.pop() ?? start()
         const answer = await answerOf<Answer>(worker, job)
         idle.push(worker)
         return answer
       }),
-    async close() {
+    /** Ends all threads at once. */
+    async close(): Promise<void> {
       queue.clear()
       await Promise.all(all.map((worker) => worker.terminate()))
     },

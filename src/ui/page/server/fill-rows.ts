@@ -22,7 +22,7 @@ export type BareFill = {
   readonly txHash: string | undefined
 }
 
-export type Explorers = Readonly<Record<RouteName, Explorer>>
+export type Explorers = Readonly<Record<RouteName, ReturnType<typeof createExplorer>>>
 
 export function fillRow({ atMs, undone, fill }: FillOnRecord, explorers: Explorers): FillRow {
   const { strategy, intentId, paper, txHash } = fill
@@ -68,24 +68,21 @@ export function amountOf(amount: bigint, { symbol, decimals }: Token): Amount {
   return { amount: formatAmount(amount, decimals), token: symbol }
 }
 
-/** Links to a chain's block explorer; null if none is configured, or for an invalid hash or address. */
-type Explorer = {
-  transaction(hash: string | undefined): string | null
-  address(address: string): string | null
-}
-
 const HASH = /^0x[0-9a-f]{64}$/
 const ADDRESS = /^0x[0-9a-f]{40}$/
 
-/** Omits credentials and query of the configured URL, which may contain a token. */
-export function createExplorer(chain: Pick<ChainSettings, 'explorer'> | undefined): Explorer {
+/**
+ * Links to a chain's block explorer; null if none is configured, or for an invalid hash or address. Omits credentials and
+ * query of the configured URL, which may contain a token.
+ */
+export function createExplorer(chain: Pick<ChainSettings, 'explorer'> | undefined) {
   const address = chain?.explorer ?? ''
   const url = URL.canParse(address) ? new URL(address) : undefined
   const base = url && `${url.origin}${url.pathname.replace(/\/+$/, '')}`
   const link = (part: string, subject: string, shape: RegExp): string | null =>
     base !== undefined && shape.test(subject) ? `${base}/${part}/${subject}` : null
   return {
-    transaction: (hash = '') => link('tx', hash, HASH),
-    address: (subject) => link('address', subject, ADDRESS),
+    transaction: (hash: string | undefined = ''): string | null => link('tx', hash, HASH),
+    address: (subject: string): string | null => link('address', subject, ADDRESS),
   }
 }

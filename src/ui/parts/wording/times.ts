@@ -16,24 +16,13 @@ export function agoText(atMs: number, nowMs: number): string {
   return passed < SECOND ? 'just now' : `${roughDurationText(passed)} ago`
 }
 
-/** Formats moments in the reader's time zone, on a 24-hour clock. */
-export type Calendar = {
-  /** `14:05:07`. */
-  time(atMs: number): string
-  /** `14:05:07` on the day of `nowMs`, otherwise `Mon 24 Nov 14:05`, with the year if it differs. */
-  moment(atMs: number, nowMs: number): string
-  /** `24 Nov`. */
-  day(atMs: number): string
-  /** `CET`, `EST`, `GMT+5:30`. */
-  zone(atMs: number): string
-  /** `Mon 24 Nov 2025 14:05:07 CET`. */
-  full(atMs: number): string
-  /** IANA name; undefined for the machine's. */
-  readonly timeZone: string | undefined
-}
+export type Calendar = ReturnType<typeof calendarOf>
 
-/** @param timeZone IANA name; default: the machine's. */
-export function calendarOf(timeZone?: string): Calendar {
+/**
+ * Formats moments in the reader's time zone, on a 24-hour clock.
+ * @param timeZone IANA name; default: the machine's.
+ */
+export function calendarOf(timeZone?: string) {
   const zoned = timeZone === undefined ? {} : { timeZone }
   const format = (options: Intl.DateTimeFormatOptions, locale = 'en-GB') =>
     new Intl.DateTimeFormat(locale, { ...zoned, ...options })
@@ -46,6 +35,7 @@ export function calendarOf(timeZone?: string): Calendar {
     format({ hour: 'numeric', timeZoneName: 'short' }, locale),
   )
   const dayText = (atMs: number) => weekday.format(atMs).replaceAll(',', '')
+  /** `CET`, `EST`, `GMT+5:30`. */
   function zone(atMs: number): string {
     const names = zones.map(
       (one) => one.formatToParts(atMs).find(({ type }) => type === 'timeZoneName')?.value ?? '',
@@ -53,17 +43,22 @@ export function calendarOf(timeZone?: string): Calendar {
     return names.find((name) => !/^(GMT|UTC)[+-]/.test(name)) ?? names[0] ?? ''
   }
   return {
-    time: (atMs) => clock.format(atMs),
-    moment(atMs, nowMs) {
+    /** `14:05:07`. */
+    time: (atMs: number): string => clock.format(atMs),
+    /** `14:05:07` on the day of `nowMs`, otherwise `Mon 24 Nov 14:05`, with the year if it differs. */
+    moment(atMs: number, nowMs: number): string {
       const [that, thatYear] = [dayText(atMs), year.format(atMs)]
       const toTheMinute = clock.format(atMs).slice(0, 5)
       if (thatYear !== year.format(nowMs)) return `${that} ${thatYear} ${toTheMinute}`
       return that === dayText(nowMs) ? clock.format(atMs) : `${that} ${toTheMinute}`
     },
-    day: (atMs) => date.format(atMs),
+    /** `24 Nov`. */
+    day: (atMs: number): string => date.format(atMs),
     zone,
     timeZone,
-    full: (atMs) => `${dayText(atMs)} ${year.format(atMs)} ${clock.format(atMs)} ${zone(atMs)}`,
+    /** `Mon 24 Nov 2025 14:05:07 CET`. */
+    full: (atMs: number): string =>
+      `${dayText(atMs)} ${year.format(atMs)} ${clock.format(atMs)} ${zone(atMs)}`,
   }
 }
 
