@@ -146,8 +146,6 @@ export async function driftOf(
   })
 }
 
-type Expected = ReturnType<typeof createExpected>
-
 function createExpected() {
   const ends = new Map<string, Run[]>()
   const fills = new Map<string, Fills>()
@@ -177,18 +175,17 @@ function createExpected() {
   return { ends, fills, listener }
 }
 
-type Comparison = {
-  readonly live: LiveDays
-  readonly fills: ReadonlyMap<string, Fills>
-  readonly expected: Expected
-  /** The backtest's state at its end. */
-  readonly state: DaemonState
-}
-
+/** `state`: the backtest's at its end. */
 function compared(
   strategy: Strategy,
-  { live, fills, expected, state }: Comparison,
+  of: {
+    readonly live: LiveDays
+    readonly fills: ReadonlyMap<string, Fills>
+    readonly expected: ReturnType<typeof createExpected>
+    readonly state: DaemonState
+  },
 ): StrategyDrift | undefined {
+  const { live, fills, expected, state } = of
   const { name } = strategy
   const ends = live.ends.get(name)
   if (ends === undefined) return undefined

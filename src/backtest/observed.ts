@@ -22,13 +22,7 @@ import { slotClosed, slotOpened } from '../journal/events/strategy/slots.ts'
 import type { TransactionRecord } from '../journal/records.ts'
 import type { FillModel } from './model.ts'
 
-/** Behaviour of quotes, services and chains, measured from the fills of a journal. */
-export type Observed = {
-  /** Figures with enough data; the others keep their defaults. */
-  readonly model: Partial<FillModel>
-  readonly fills: number
-  readonly calls: number
-}
+export type Observed = ReturnType<Observer['result']>
 
 /** Newest values kept per figure, because services and chains change. */
 const NEWEST = 1_000
@@ -50,7 +44,7 @@ const LABELS = {
   callWei: 'charges of calls',
 } as const
 
-/** Reads a journal and takes the median of each figure. */
+/** Measures how quotes, services and chains behaved in the fills of a journal: the median of each figure. */
 export class Observer {
   readonly #numbers = {
     spreadPpm: [] as number[],
@@ -84,7 +78,8 @@ export class Observer {
     else if (transactionEnded.is(event)) this.#ended(event)
   }
 
-  result(): Observed {
+  /** `model`: figures with enough data; the others keep their defaults. */
+  result() {
     const numbers = Object.entries(this.#numbers).map(([name, values]) => {
       return [name, middleOf(values, ENOUGH)] as const
     })

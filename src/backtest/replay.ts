@@ -33,13 +33,7 @@ type Difference = {
   readonly is: string
 }
 
-export type Replayed = {
-  /** Slots decided again, by strategy. */
-  readonly slots: ReadonlyMap<string, number>
-  readonly differences: readonly Difference[]
-  /** Slots of strategies whose file is missing or changed. */
-  readonly others: number
-}
+export type Replayed = Awaited<ReturnType<typeof replay>>
 
 type ReplayInput = Pick<SimulationInput, 'strategies' | 'account' | 'modules'> & {
   /** True if this very file decided the intent. */
@@ -55,11 +49,13 @@ type Decided = SlotOpened | SlotClosed
 export async function replay(
   records: Iterable<JournalRecord> | AsyncIterable<JournalRecord>,
   input: ReplayInput,
-): Promise<Replayed> {
+) {
   const strategies = new Map(input.strategies.map((strategy) => [strategy.name, strategy]))
   const state = emptyState()
+  /** Slots decided again, by strategy. */
   const slots = new Map<string, number>()
   const differences: Difference[] = []
+  /** Slots of strategies whose file is missing or changed. */
   let others = 0
   for await (const { event, atMs } of records) {
     if (isDecision(event, state)) {

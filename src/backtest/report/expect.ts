@@ -13,12 +13,7 @@ export type Expectation = {
   readonly bound: number
 }
 
-export type Expected = {
-  readonly text: string
-  readonly holds: boolean
-  /** Decimal text; null if the figure is unknown, in which case the condition does not hold. */
-  readonly actual: string | null
-}
+export type Expected = ReturnType<typeof checkExpectation>
 
 const SIGNS = ['<=', '>=', '<', '>', '='] as const
 type Sign = (typeof SIGNS)[number]
@@ -104,11 +99,12 @@ function isMetric(word: string): word is Metric {
   return Object.hasOwn(METRICS, word)
 }
 
-export function checkExpectation(result: BacktestResult, expectation: Expectation): Expected {
+export function checkExpectation(result: BacktestResult, expectation: Expectation) {
   const { text, metric, isPercent, sign, bound } = expectation
   const actual = METRICS[metric].of(result, isPercent)
   return {
     text,
+    /** Decimal text; null if the figure is unknown, in which case the condition does not hold. */
     actual: actual === null ? null : decimal(actual),
     holds: actual !== null && HOLDS[sign](actual, bound),
   }

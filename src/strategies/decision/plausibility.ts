@@ -9,15 +9,7 @@ import { priceOf } from './decision.ts'
 /** A bound further from the price than this is probably a mistake. */
 const FAR_TIMES = 10n
 
-/** Prices in a file that look like mistakes at the current price. */
-export type Implausible = {
-  /** Rungs that would trade at once, one sentence each. */
-  readonly fires: readonly string[]
-  /** Other bounds far from the price, one sentence each. */
-  readonly far: readonly string[]
-  /** True if a price is unknown, so that some bounds were not compared. */
-  readonly isPartial: boolean
-}
+export type Implausible = ReturnType<typeof implausibleIn>
 
 /** A price of the file with its feed's price, `quote` per `base` in base units. */
 type Bound = Level & { readonly price: Ratio; readonly base: Token; readonly quote: Token }
@@ -31,16 +23,19 @@ export function isBounded(strategy: Strategy): strategy is BoundedStrategy {
   return kindOf(strategy).trigger !== undefined || min !== undefined || max !== undefined
 }
 
-/** Compares every price of a strategy's file with the feeds. */
-export function implausibleIn(strategy: BoundedStrategy, view: TriggerView): Implausible {
+/** Prices of a strategy's file that look like mistakes at the feeds' prices, one sentence each. */
+export function implausibleIn(strategy: BoundedStrategy, view: TriggerView) {
   const rungs = levelBounds(strategy, view)
   const bounds = tradeBounds(strategy, view)
   const known = [...(rungs ?? []), ...(bounds ?? [])]
   const fires = known.filter((each) => each.fires)
   const far = known.filter((each) => !each.fires && farSide(each) !== undefined)
   return {
+    /** Rungs that would trade at once. */
     fires: fires.map(textOf),
+    /** Other bounds far from the price. */
     far: far.map(textOf),
+    /** True if a price is unknown, so that some bounds were not compared. */
     isPartial: rungs === undefined || bounds === undefined,
   }
 }

@@ -21,17 +21,6 @@ export type Clean = (text: string) => string
 /** URL fields, built from checked parts: cleaning would mask them entirely. */
 const KEPT: ReadonlySet<string> = new Set(['explorerUrl'])
 
-type ReadModelInput = {
-  readonly now: () => number
-  readonly clean: Clean
-  readonly explorers: Explorers
-  readonly describe: (strategy: Strategy) => StrategyText
-  /** Called only while there are readers. */
-  readonly overview: (strategies: readonly Strategy[]) => Omit<Overview, 'revision' | 'atMs'>
-  /** Greater than every revision of an earlier process. */
-  readonly firstRevision: number
-}
-
 /** `revision`: the row's last change. */
 type Row = { readonly text: string; readonly revision: number }
 
@@ -40,7 +29,16 @@ export type ChangeText = { readonly revision: number; readonly text: string }
 export type ReadModel = ReturnType<typeof createReadModel>
 
 /** Caches the sent JSON, so that a change of one strategy costs one row. Events only mark rows; JSON is built on demand. */
-export function createReadModel(input: ReadModelInput) {
+export function createReadModel(input: {
+  readonly now: () => number
+  readonly clean: Clean
+  readonly explorers: Explorers
+  readonly describe: (strategy: Strategy) => StrategyText
+  /** Called only while there are readers. */
+  readonly overview: (strategies: readonly Strategy[]) => Omit<Overview, 'revision' | 'atMs'>
+  /** Greater than every revision of an earlier process. */
+  readonly firstRevision: number
+}) {
   const { now, clean, explorers, describe, firstRevision } = input
   const observations = new Observations(now)
   const fills = new RecentFills()

@@ -107,19 +107,16 @@ const HEAD_BYTES = 320
 const STRATEGY = /"strategy":"([a-z0-9-]{1,63})"/
 const SKIPPED = '"outcome":"skipped"'
 
-/** The last events before this process started, if the newest files contain them. */
-export type RecentEvents = {
-  readonly fills: readonly FillOnRecord[]
-  /** From this record on, no fill is missing. */
-  readonly fromSeq: number
-  readonly slots: readonly SlotEnd[]
-}
+export type RecentEvents = Awaited<ReturnType<typeof readRecentEvents>>
 
-/** Reads the newest files backwards until everything wanted is found, or `FILES_MAX` are read. */
+/**
+ * The last events before this process started. Reads the newest files backwards until everything wanted is found, or
+ * `FILES_MAX` are read. From `fromSeq` on, no fill is missing.
+ */
 export async function readRecentEvents(
   journal: JournalPlace,
   wanted: { readonly fills: number; readonly strategies: readonly string[] },
-): Promise<RecentEvents> {
+) {
   const search = new BackwardSearch({ ...journal, filesMax: FILES_MAX })
   const query = { limit: wanted.fills, before: undefined, strategy: undefined }
   const fills = createFillSearch(query)

@@ -220,15 +220,12 @@ function extentText(chart: ChartSpec, points: Points): string {
   return `from ${text('first')} to ${text('last')}, lowest ${text('lowest')}, highest ${text('highest')}`
 }
 
-/** Stacked bars over time. */
-export type Buckets = {
-  readonly fromSeconds: number
-  readonly stepSeconds: number
-  /** By bar, then by line. */
-  readonly sums: readonly (readonly number[])[]
-}
+export type Buckets = ReturnType<typeof bucketsOf>
 
-/** Each point counts in the bar of its time; points outside the period count in none. */
+/**
+ * Stacked bars over time, as sums by bar and line. Each point counts in the bar of its time; points outside the period count
+ * in none.
+ */
 export function bucketsOf(input: {
   readonly at: readonly number[]
   readonly lines: readonly Points[]
@@ -236,7 +233,7 @@ export function bucketsOf(input: {
   readonly fromSeconds: number
   readonly untilSeconds: number
   readonly most: number
-}): Buckets {
+}) {
   const { at, lines, fromSeconds, untilSeconds, most } = input
   const bars = Math.max(1, Math.floor(most))
   const stepSeconds = Math.max(1, (untilSeconds - fromSeconds) / bars)

@@ -1,5 +1,5 @@
 import type { SweepMetric, SweepPointResult, SweepResult } from '../../../backtest/report/result.ts'
-import { type Cell, type Column, column, NONE } from '../../parts/table.tsx'
+import { type Cell, column, NONE } from '../../parts/table.tsx'
 import { extentOf, signedPercent } from '../../parts/wording/amounts.ts'
 import { counted, fallText } from './labels.ts'
 
@@ -12,12 +12,6 @@ export type HeatChoice = {
 }
 
 type HeatRow = { readonly cells: readonly Cell[] }
-
-type HeatMap = {
-  readonly down: string
-  readonly columns: readonly string[]
-  readonly rows: readonly HeatRow[]
-}
 
 /** Steps from the worst to the best. */
 export const HEAT_STEPS = 9
@@ -35,7 +29,7 @@ export function firstChoice({ axes, metric, best, points }: SweepResult): HeatCh
 }
 
 /** The first cell of each row is its value on the vertical axis. */
-export function heatMapOf(sweep: SweepResult, choice: HeatChoice): HeatMap {
+export function heatMapOf(sweep: SweepResult, choice: HeatChoice) {
   const { axes, points, best } = sweep
   const { metric, fixed } = choice
   const byValues = new Map(points.map((point) => [JSON.stringify(point.values), point]))
@@ -54,9 +48,9 @@ export function heatMapOf(sweep: SweepResult, choice: HeatChoice): HeatMap {
   return { down: down?.key ?? '', columns, rows }
 }
 
-export function heatColumns({ down, columns }: HeatMap): readonly Column<HeatRow>[] {
+export function heatColumns({ down, columns }: ReturnType<typeof heatMapOf>) {
   return [down, ...columns].map((title, at) =>
-    column(at === 0 ? 'axis' : 'point', title, ({ cells }) => cells[at] ?? NONE),
+    column<HeatRow>(at === 0 ? 'axis' : 'point', title, ({ cells }) => cells[at] ?? NONE),
   )
 }
 

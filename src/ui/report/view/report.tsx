@@ -21,8 +21,6 @@ import { About, Island } from './section.tsx'
 import { Strategies } from './strategies.tsx'
 import { Sweep } from './sweep.tsx'
 
-type Input = { readonly result: BacktestResult; readonly data: PageData; readonly version: string }
-
 type Part = {
   readonly id: string
   /** For the table of contents, and above the part unless it has its own heading. */
@@ -31,7 +29,8 @@ type Part = {
   readonly content: ComponentChildren
 }
 
-export function Report({ result, data, version }: Input) {
+export function Report(props: { result: BacktestResult; data: PageData; version: string }) {
+  const { result, data, version } = props
   const parts = partsOf(result, data)
   return (
     <>

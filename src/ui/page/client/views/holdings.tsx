@@ -103,9 +103,7 @@ const OLD_PRICE_SECONDS = 3_600
 /** A shorter runway counts as low if there is no alert level. */
 const SHORT_RUNWAY_SECONDS = 86_400
 
-type Text = (amount: string) => string
-
-function figureCell(amount: string | null, unknown: string, text: Text = money): Cell {
+function figureCell(amount: string | null, unknown: string, text = money): Cell {
   if (amount === null) return { text: unknown, kind: 'unknown' }
   return { text: text(amount), title: fullAmount(amount) }
 }
@@ -191,15 +189,13 @@ function Profit({ profit }: { profit: ProfitRow }) {
 /** Rows shown. */
 const DAYS_MAX = 30
 
-type ProfitOfDay = ProfitRow['days'][number]
-
 /** Newest first. Days are UTC, as `tranched report --by day` counts them. */
 function ProfitByDay({ overview, profit }: { overview: Overview; profit: ProfitRow }) {
   const { store } = usePage()
   const { days, token } = profit
   useEffect(() => void store.wantSeries('year'), [store, days.length])
   const changes = changesByDay(store.series('year')?.series, overview.totalValue)
-  const columns: readonly Column<ProfitOfDay>[] = [
+  const columns: readonly Column<ProfitRow['days'][number]>[] = [
     column('name', 'Day, UTC', ({ day }) => dayText(secondsOf(day))),
     figures('fills', 'Fills', ({ fills }) => count(fills)),
     figures('profit', `Realised, ${token}`, ({ realised }) => profitCell(realised)),
