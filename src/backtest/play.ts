@@ -59,10 +59,7 @@ type StrategyRun = PlayedStrategy & {
 /** Steps between progress reports. */
 const PROGRESS_EVERY = 4_096
 
-/**
- * Plays strategies over the past. Time advances to the next slot, order step or sample. The daemon's own code decides;
- * `SimulatedBroker` executes orders.
- */
+/** Plays strategies over the past, by the daemon's own decisions. `SimulatedBroker` executes orders. */
 export class Play {
   readonly sim: Simulation
   readonly #input: PlayInput

@@ -182,9 +182,7 @@ function intentText({ terms: _, ...intent }: Intent): string {
 /** A market with the prices and balances of a recorded decision. */
 function recordedMarket({ blockNumber, blockTimeSeconds, prices, available }: DecisionInputs) {
   return {
-    /**
-     * A price becomes one feed's answer over another's. A refused price becomes a feed that is refused for the same reason.
-     */
+    /** A price becomes one feed's answer over another's; a refused one, a feed that is refused for the same reason. */
     pathOf(sell: Token, buy: Token): PricePath | undefined {
       const key = pairKey(sell, buy)
       const price = prices[key]

@@ -7,10 +7,7 @@ import type { StrategyBase, TokenPair, UnsoldRule } from '../domain/strategy.ts'
 import type { StrategyMemory } from '../domain/strategy-memory.ts'
 import type { Decision, MarketView, Skip } from './decision/decision.ts'
 
-/**
- * The interface of a kind of strategy, as pure functions. All members are required, so that a new kind must define each;
- * `none` is for those that do not apply.
- */
+/** A kind of strategy, as pure functions. A new kind must define every member; `none` is for those that do not apply. */
 export interface StrategyKind<S extends StrategyBase> {
   readonly venue: Intent['venue']
   readonly decision: MarketDecision<S> | ModuleDecision<S> | CalendarDecision<S>

@@ -45,10 +45,7 @@ function decimalOf(text: string) {
   return { digits: whole + fraction, places: fraction.length - Number.parseInt(exponent, 10) }
 }
 
-/**
- * A price such as `3000.5` or `1e-7` as an integer with `decimals`, rounded half up. Undefined for text that is not a plain
- * decimal number.
- */
+/** A price such as `3000.5` or `1e-7` as an integer with `decimals`, rounded half up; undefined for other text. */
 export function answerOf(text: string, decimals: number): bigint | undefined {
   const decimal = decimalOf(text)
   if (decimal === undefined) return undefined

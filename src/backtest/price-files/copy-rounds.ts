@@ -73,10 +73,7 @@ function createSieve({ afterSeconds, toSeconds }: Part) {
   }
 }
 
-/**
- * Checks a round at the time of the next round of its phase, when it was on chain. The newest may be as late as the part
- * allows.
- */
+/** Checks a round as of the next one of its phase, when it was on chain. The newest may be as late as the part allows. */
 function isPrice(round: FeedRound, next: FeedRound | undefined): boolean {
   const isFollowed = next !== undefined && phaseOf(next.id) === phaseOf(round.id)
   const byThen = isFollowed ? next.updatedAtSeconds : Number.POSITIVE_INFINITY

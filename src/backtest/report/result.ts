@@ -1,10 +1,7 @@
 import type * as z from 'zod'
 import type { backtestResult } from './result-schema.ts'
 
-/**
- * The result of a backtest for printing, charts and comparison. Its schema describes each field. Purely descriptive figures
- * are doubles.
- */
+/** The result of a backtest, whose schema describes each field. Purely descriptive figures are doubles. */
 export type BacktestResult = z.output<typeof backtestResult>
 
 export type AmountResult = WealthResult['holdings'][number]

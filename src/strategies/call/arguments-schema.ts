@@ -12,10 +12,7 @@ const DECIMAL = /^-?(0|[1-9]\d{0,77})$/
 const HEX_INTEGER = /^0x[0-9a-fA-F]{1,64}$/
 const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/
 
-/**
- * Reads arguments from source text, so that no integer passes through a double. Returns undefined and reports the fault if
- * one does not fit.
- */
+/** Reads arguments from source text, so that no integer passes through a double. Reports the fault if one does not fit. */
 export function readArguments(
   params: readonly AbiParam[],
   args: readonly Tree[],

@@ -93,10 +93,7 @@ function dearest(
   return bounds.reduce<bigint>(maxOf, 0n)
 }
 
-/**
- * Dollar-cost averaging: trades the same amount on every slot within price bounds and balance, and the dip's amount on a
- * dip.
- */
+/** Trades the same amount on every slot within price bounds and balance, and the dip's amount on a dip. */
 export function decideDca(strategy: DcaStrategy, view: MarketView): Decision {
   const answer = tradePrice(strategy, view)
   if (!answer.ok) return noPrice(answer)

@@ -74,9 +74,7 @@ export function swapIntent(
   }
 }
 
-/**
- * Maximum that an order may sell: its exact input, or for exact output the price plus slippage and deviation, rounded up.
- */
+/** Maximum that an order may sell: exact input, or for exact output the price plus slippage and deviation, rounded up. */
 export function mostToSell(strategy: SwapBase, size: OrderSize, price: Ratio): BaseUnits {
   if (size.side === 'sell') return size.amount
   const fair = mulDivUp(size.amount, price.num, price.den)

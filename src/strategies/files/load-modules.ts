@@ -9,9 +9,7 @@ import { asksModule, type Strategy } from '../registry.ts'
 
 type SecretPlaces = Pick<Settings, 'wallets' | 'http' | 'stateDir'>
 
-/**
- * Starts the strategies' modules and returns their problems. A module may read its folder, so no key or state may be there.
- */
+/** Starts the modules and returns their problems. No key or state may lie in a module's folder, which it may read. */
 export async function loadModules(
   strategies: readonly Strategy[],
   secrets: SecretPlaces,

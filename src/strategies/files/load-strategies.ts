@@ -51,9 +51,7 @@ const STRATEGY_FILE = /^[^.].*\.ya?ml$/s
 const NEAR_MISS = /^[^.].*\.ya?ml(?:\.txt)?$/is
 const READ_NAMES = 'a name that ends in .yaml or .yml'
 
-/**
- * Reads every `*.yaml` and `*.yml` file of a directory, sorted by name, without subfolders. Reports all problems at once.
- */
+/** Reads every `*.yaml` and `*.yml` file of a directory by name, without subfolders. Reports all problems at once. */
 export function loadStrategies(options: {
   dir: string
   settings: Settings
@@ -120,10 +118,7 @@ function findFiles(
   return { ok: true, files: files.map((name) => join(dir, name)), unread }
 }
 
-/**
- * Reads one file by itself. `text` has secrets masked; undefined if the file cannot be read. Does not check what other files
- * say.
- */
+/** Reads one file, without checks against others. `text` has secrets masked; undefined if the file cannot be read. */
 export function readStrategyFile(file: string, settings: Settings) {
   const given = { settings, pricePath: createPricePaths(settings.prices.values()), puts: [] }
   const { document, strategy, problems } = readFileOf(file, { ...given, readFile: readDiskFile })

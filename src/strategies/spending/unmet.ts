@@ -35,9 +35,7 @@ const SLOTS_MAX = 20_000
 /** Slots read for the shortest gap. */
 const GAPS_MAX = 100
 
-/**
- * Requests that the limits of strategy or account never allow, from the files alone. Only for kinds that trade by the clock.
- */
+/** Requests that the limits never allow, from the files alone. Only for kinds that trade by the clock. */
 export function unmetBy(strategy: Strategy, account: AccountLimits): readonly Unmet[] {
   const kind = kindOf(strategy)
   const sliced = kind.slicedTotal(strategy)

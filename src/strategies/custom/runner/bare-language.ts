@@ -1,8 +1,6 @@
 import { Module } from 'node:module'
 
-/**
- * Globals that a module keeps: the language itself. An allow-list, so that new access to network, files or timers stays out.
- */
+/** Globals that a module keeps. An allow-list, so that new access to network, files or timers stays out. */
 const LANGUAGE = new Set(
   (
     'Object Function Array Number parseFloat parseInt Infinity NaN undefined Boolean String Symbol Date Promise RegExp ' +

@@ -12,10 +12,7 @@ type Refused = { readonly ok: false; readonly faults: readonly ModuleFault[] }
 
 const ISSUES_MAX = 20
 
-/**
- * Reads `schema` and `decide`, or a default function that returns both. Either may take `given`: `export const schema = ({ z
- * }) => ...`.
- */
+/** Reads `schema` and `decide`, or a default function that returns both. Either may take `given`: `({ z }) => ...`. */
 export function readExports(
   exports: Readonly<Record<string, unknown>>,
   given: Readonly<Record<string, unknown>>,

@@ -7,9 +7,7 @@ import { leaveBareLanguage } from './bare-language.ts'
 import { firstLine, frozen, placeOf, type Ready, readExports, textOf } from './interface.ts'
 import { Linker } from './linker.ts'
 
-/**
- * The module's process: reads a line, answers with a line, and ends when its input closes. In between, no module code runs.
- */
+/** The module's process: answers each line with a line, and ends when its input closes. In between, no module code runs. */
 
 const STDIN = 0
 const STDOUT = 1

@@ -66,9 +66,7 @@ export async function searchFills(
   return { entries: fills.entries(), next: fills.isFull() ? fills.lastSeq() : reached }
 }
 
-/**
- * Collects fills from lines, newest first. What a fill traded is in older records of its intent, back to its slot's opening.
- */
+/** Collects fills from lines, newest first. What a fill traded is in older records, back to its slot's opening. */
 export function createFillSearch({ limit, before = Infinity, strategy }: FillQuery) {
   const found: FillOnRecord[] = []
   const pending = new Map<string, Pending>()

@@ -41,9 +41,7 @@ type Point = {
   readonly amounts: ReadonlyMap<string, number | null>
 }
 
-/**
- * Holdings since the page was opened, every ten seconds. They extend the daemon's own points, which are ten minutes apart.
- */
+/** Holdings since the page was opened, every ten seconds. The daemon's own points are ten minutes apart. */
 export class ValueTail {
   /** Replaced whenever a point is added. */
   points: readonly Point[] = []
