@@ -220,11 +220,7 @@ function compared(
 }
 
 /** The parts of runs between two slots, both inclusive; a long run's part is counted as if its slots were evenly spread. */
-function within(
-  runs: readonly Run[],
-  firstSeconds: SlotSeconds,
-  lastSeconds: SlotSeconds,
-): readonly { readonly run: Run; readonly count: number }[] {
+function within(runs: readonly Run[], firstSeconds: SlotSeconds, lastSeconds: SlotSeconds) {
   const parts: { run: Run; count: number }[] = []
   let [low, high] = [0, runs.length]
   while (low < high) {

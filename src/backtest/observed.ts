@@ -153,10 +153,7 @@ function add<Value>(values: Value[], value: Value): void {
 }
 
 /** The median; undefined without values or with fewer than `least`. */
-function middleOf<Value extends number | bigint>(
-  values: readonly Value[],
-  least = 0,
-): Value | undefined {
+function middleOf<Value extends number | bigint>(values: readonly Value[], least = 0) {
   if (values.length < least) return undefined
   return values.toSorted((a, b) => (a < b ? -1 : 1))[Math.floor(values.length / 2)]
 }

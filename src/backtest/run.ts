@@ -65,10 +65,7 @@ function scaledLatency(model: FillModel, by: number): FillModel {
   }
 }
 
-async function playOnce(
-  input: BacktestInput,
-  progress: (share: number) => boolean,
-): Promise<BacktestResult | undefined> {
+async function playOnce(input: BacktestInput, progress: (share: number) => boolean) {
   const tally = new Tally(input, heldTokens(input))
   const sampleSeconds = sampleSecondsOf(input)
   const play = new Play({ ...input, listener: tally, sampleSeconds, fastForwards: true, progress })

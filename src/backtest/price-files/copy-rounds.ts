@@ -26,10 +26,7 @@ type Copying = {
 const LATER_MAX = 8
 
 /** Reads a part of a feed's past in order and writes it as it arrives. */
-export async function copyRounds(
-  part: Part,
-  { reader, spans, decimals, write }: Copying,
-): Promise<void> {
+export async function copyRounds(part: Part, { reader, spans, decimals, write }: Copying) {
   const ids = idsOf(spans, part)
   const sieve = createSieve(part)
   /** The last round read. It is checked with the next one, whatever the size of a call. */

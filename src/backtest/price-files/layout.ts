@@ -62,11 +62,7 @@ export function layoutOf(options: LayoutOptions): Layout {
   }
 }
 
-function formOf(
-  row: Row | undefined,
-  { time }: Columns,
-  place: () => Placed,
-): TimeForm | undefined {
+function formOf(row: Row | undefined, { time }: Columns, place: () => Placed) {
   if (row === undefined) return undefined
   const form = timeFormOf(row[time] ?? '')
   if (form === undefined) throw badTime(row[time], place())

@@ -29,12 +29,8 @@ type Reader = Pick<RoundReader, 'rounds'>
 type Found = FeedRound | undefined
 
 /** Tests for each number its round, or in a hole the first round after it. */
-function probe(
-  reader: Reader,
-  phase: bigint,
-  has: (round: Found) => boolean,
-): (numbers: readonly bigint[]) => Promise<readonly boolean[]> {
-  return async (numbers) => (await nextRounds(reader, phase, numbers)).map(has)
+function probe(reader: Reader, phase: bigint, has: (round: Found) => boolean) {
+  return async (numbers: readonly bigint[]) => (await nextRounds(reader, phase, numbers)).map(has)
 }
 
 /** Number of a phase's last round; 0 for an empty phase. Doubles until it is past the end, then bisects. */
@@ -49,11 +45,7 @@ async function lastNumber(reader: Reader, phase: bigint): Promise<bigint> {
 }
 
 /** The last round of a phase that was on chain at a time; undefined if its first was not. */
-async function roundAt(
-  reader: Reader,
-  { number: phase, last }: Phase,
-  atSeconds: number,
-): Promise<Found> {
+async function roundAt(reader: Reader, { number: phase, last }: Phase, atSeconds: number) {
   // Rounds missing below the last one belong to a phase that starts counting elsewhere.
   const wasThere = probe(
     reader,
@@ -78,11 +70,7 @@ async function firstRound(reader: Reader, { number: phase, last }: Phase): Promi
 }
 
 /** The round of each number, or in a hole the first round after it. */
-async function nextRounds(
-  reader: Reader,
-  phase: bigint,
-  numbers: readonly bigint[],
-): Promise<readonly Found[]> {
+async function nextRounds(reader: Reader, phase: bigint, numbers: readonly bigint[]) {
   const ids = numbers.flatMap((number) =>
     Array.from({ length: Number(HOLE) }, (_, more) => idOf(phase, number + BigInt(more))),
   )

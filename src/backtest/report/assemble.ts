@@ -114,10 +114,7 @@ function wealthOf({ tokens }: Tally, valueToken: Token | undefined) {
   })
 }
 
-function modelOf(
-  { model, valueToken }: SimulationInput,
-  source: ModelResult['source'],
-): ModelResult {
+function modelOf({ model, valueToken }: SimulationInput, source: ModelResult['source']) {
   const { depth, tankWei } = model
   return {
     spreadBps: model.spreadPpm / 100,

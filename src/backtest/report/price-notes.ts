@@ -13,11 +13,7 @@ export function priceNotes({ board, input }: Simulation): readonly string[] {
   })
 }
 
-function notesOf(
-  coverage: Coverage,
-  { fromSeconds, untilSeconds }: Period,
-  maxAgeText: string,
-): string[] {
+function notesOf(coverage: Coverage, { fromSeconds, untilSeconds }: Period, maxAgeText: string) {
   const { firstSeconds, lastSeconds, endsAtSeconds, gapSeconds, longestGap } = coverage
   if (firstSeconds === undefined || lastSeconds === undefined) return ['there is no price at all.']
   if (firstSeconds > untilSeconds)

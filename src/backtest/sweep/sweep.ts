@@ -42,10 +42,7 @@ export async function sweep(plan: SweepPlan, playAll: PlayAll): Promise<SweepRes
   }
 }
 
-function jobsFor(
-  axes: readonly SweepAxis[],
-  { fromSeconds, untilSeconds }: Period,
-): readonly SweepJob[] {
+function jobsFor(axes: readonly SweepAxis[], { fromSeconds, untilSeconds }: Period) {
   return Array.from({ length: pointsOf(axes) }, (_, point) => {
     return { fromSeconds, untilSeconds, values: valuesAt(axes, point) }
   })

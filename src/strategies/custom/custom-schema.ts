@@ -67,10 +67,7 @@ function build(input: CustomInput, context: StrategyContext): CustomStrategy | u
   }
 }
 
-function buildAssets(
-  { tokens }: CustomInput,
-  context: StrategyContext,
-): ReadonlyMap<string, Asset> | undefined {
+function buildAssets({ tokens }: CustomInput, context: StrategyContext) {
   const assets = new Map<string, Asset>()
   for (const [index, name] of tokens.entries()) {
     const path = ['tokens', index]

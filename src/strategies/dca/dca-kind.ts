@@ -80,10 +80,7 @@ export const dca: StrategyKind<DcaStrategy> = {
 }
 
 /** Maximum that one slot sells; undefined if that depends on an unknown price. */
-function dearest(
-  strategy: DcaStrategy,
-  { priceOf }: Pick<SlotInputs, 'priceOf'>,
-): bigint | undefined {
+function dearest(strategy: DcaStrategy, { priceOf }: Pick<SlotInputs, 'priceOf'>) {
   const { size, dips, price, sell, buy } = strategy
   const ratio = price.max ?? priceOf(sell.token, buy.token)
   if (size.side === 'buy' && ratio === undefined) return undefined

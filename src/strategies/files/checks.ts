@@ -4,7 +4,6 @@ import type { Token } from '../../domain/money/token.ts'
 import { compareRatio } from '../../domain/money/units.ts'
 import {
   CAP_NAMES,
-  type PriceBounds,
   type PriceCheck,
   type StrategyLimits,
   type SwapBase,
@@ -21,10 +20,7 @@ import {
 type Trade = Pick<TradeBase, 'sell' | 'buy'>
 
 /** The common fields of one-directional swaps; undefined if reported faults leave nothing to build. */
-export function buildTrade(
-  input: TradeInput,
-  context: StrategyContext,
-): Omit<TradeBase, 'kind' | 'schedule'> | undefined {
+export function buildTrade(input: TradeInput, context: StrategyContext) {
   const trade = findTrade(input, context)
   if (trade === undefined) return undefined
   const { token } = trade.sell
@@ -67,11 +63,7 @@ function checkPrices(
 }
 
 /** Price bounds in base units of sell per base unit of buy. */
-function buildBounds(
-  price: TradeInput['price'],
-  trade: Trade,
-  { report }: StrategyContext,
-): PriceBounds {
+function buildBounds(price: TradeInput['price'], trade: Trade, { report }: StrategyContext) {
   const pair = { sell: trade.sell.token, buy: trade.buy.token }
   const min = buildPrice(price.min, pair)
   const max = buildPrice(price.max, pair)

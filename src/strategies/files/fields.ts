@@ -41,7 +41,6 @@ import {
   STRATEGY_NAME,
   type StrategyLimits,
   type TokenPair,
-  type TradeBase,
 } from '../../domain/strategy.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 
@@ -228,11 +227,7 @@ function buildCaps(
 type Place = { readonly path: Path; readonly context: StrategyContext }
 
 /** Base units of a decimal amount. Returns undefined and reports a fault if it has too many decimals. */
-export function buildAmount(
-  text: string,
-  token: Token,
-  { path, context }: Place,
-): BaseUnits | undefined {
+export function buildAmount(text: string, token: Token, { path, context }: Place) {
   const value = parseAmount(text, token.decimals)
   if (value === undefined) context.report(tooManyDecimals(path, token))
   return value
@@ -257,10 +252,7 @@ export function findAsset(name: string, { path, context }: Place): Asset | undef
   return undefined
 }
 
-export function findTrade(
-  input: Pick<TradeInput, 'sell' | 'buy'>,
-  context: StrategyContext,
-): Pick<TradeBase, 'sell' | 'buy'> | undefined {
+export function findTrade(input: Pick<TradeInput, 'sell' | 'buy'>, context: StrategyContext) {
   const sell = findAsset(input.sell, { path: ['sell'], context })
   const buy = findAsset(input.buy, { path: ['buy'], context })
   if (sell === undefined || buy === undefined) return undefined

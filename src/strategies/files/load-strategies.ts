@@ -163,10 +163,7 @@ function readFileOf(
 }
 
 /** Applies replaced texts. A text without a place in the file is a fault. */
-function withPuts(
-  before: ConfigDocument,
-  puts: readonly StrategyPut[],
-): { readonly document: ConfigDocument; readonly strange: readonly Fault[] } {
+function withPuts(before: ConfigDocument, puts: readonly StrategyPut[]) {
   const name = valueAt(before.tree, ['name'])
   const own = puts.filter(({ strategy }) => strategy === name)
   const document = own.reduce((changed, put) => withText(changed, put), before)

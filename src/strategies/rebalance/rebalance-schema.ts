@@ -84,10 +84,7 @@ function build(input: RebalanceInput, context: StrategyContext): RebalanceStrate
   }
 }
 
-function buildTargets(
-  { targets }: RebalanceInput,
-  context: StrategyContext,
-): readonly RebalanceTarget[] | undefined {
+function buildTargets({ targets }: RebalanceInput, context: StrategyContext) {
   const { report } = context
   const entries = Object.entries(targets)
   const path = ['targets']
@@ -108,11 +105,7 @@ function buildTargets(
 }
 
 /** Excludes ETH, which would be wrapped for each order and pays for gas. */
-function plainToken(
-  name: string,
-  path: readonly string[],
-  context: StrategyContext,
-): Token | undefined {
+function plainToken(name: string, path: readonly string[], context: StrategyContext) {
   const asset = findAsset(name, { path: [...path], context })
   if (asset === undefined || !asset.native) return asset?.token
   const message = 'ETH pays for gas and cannot be part of a portfolio'

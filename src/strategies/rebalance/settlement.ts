@@ -16,10 +16,7 @@ const EXACT_MEMBERS_MAX = 12
  * The fewest transfers that settle the balances within `tolerance`. First finds the most groups that settle among
  * themselves, because a group of n needs n - 1 transfers. Beyond EXACT_MEMBERS_MAX members, settles all as one group.
  */
-export function settle<Member>(
-  balances: readonly Balance<Member>[],
-  tolerance: bigint,
-): readonly Transfer<Member>[] {
+export function settle<Member>(balances: readonly Balance<Member>[], tolerance: bigint) {
   const open = balances.filter(({ delta }) => delta !== 0n)
   const groups = open.length > EXACT_MEMBERS_MAX ? [open] : selfSettlingGroups(open, tolerance)
   return groups.flatMap(settleGroup)
@@ -29,10 +26,7 @@ export function settle<Member>(
  * The most groups with sums near 0. Orders the members so that as many prefixes as possible sum to about 0, each of which
  * ends a group. `most[set]` counts those prefixes for the best order of a subset; `last[set]` is its last member.
  */
-function selfSettlingGroups<Member>(
-  open: readonly Balance<Member>[],
-  tolerance: bigint,
-): readonly (readonly Balance<Member>[])[] {
+function selfSettlingGroups<Member>(open: readonly Balance<Member>[], tolerance: bigint) {
   const sets = 1 << open.length
   const settles: boolean[] = new Array(sets).fill(true)
   const most: number[] = new Array(sets).fill(0)

@@ -37,11 +37,7 @@ export function isFinished(state: DaemonState, strategy: Strategy): boolean {
 }
 
 /** As `scheduleOf`, but a schedule that is new to the journal begins now. */
-export function scheduleAhead(
-  state: DaemonState,
-  strategy: Strategy,
-  nowSeconds: number,
-): Schedule {
+export function scheduleAhead(state: DaemonState, strategy: Strategy, nowSeconds: number) {
   return anchored(scheduleOf(state, strategy), nowSeconds + 1)
 }
 

@@ -84,9 +84,7 @@ function leftUnder(cap: bigint | undefined, used: bigint): bigint | undefined {
   return cap === undefined ? undefined : maxOf(0n, cap - used)
 }
 
-function tightest(
-  bounds: readonly (readonly [string, bigint | undefined])[],
-): Pick<WorstCase, 'amount' | 'boundBy'> {
+function tightest(bounds: readonly (readonly [string, bigint | undefined])[]) {
   let amount: bigint | undefined
   let boundBy = 'nothing'
   for (const [name, bound] of bounds) {
@@ -129,11 +127,7 @@ function least(amounts: readonly bigint[]): bigint | undefined {
 }
 
 /** Caps of a token as windows; for the total cap, its unused part. */
-export function capsOf(
-  limits: SpendingCaps,
-  { address }: Token,
-  usedInTotal: bigint,
-): readonly OutgoingCap[] {
+export function capsOf(limits: SpendingCaps, { address }: Token, usedInTotal: bigint) {
   const windows = WINDOWS.map(({ cap, ms }) => [limits[cap].get(address), ms / 1000] as const)
   const total = leftUnder(limits.total.get(address), usedInTotal)
   return [...windows, [total, Number.POSITIVE_INFINITY] as const].flatMap(

@@ -179,11 +179,7 @@ class Band {
 }
 
 /** Narrows the band so that a rung neither fires, nor is armed again, nor reaches a new furthest price. */
-function narrowByRung(
-  band: Band,
-  strategy: ThresholdStrategy,
-  { rung, state, next }: Watched,
-): void {
+function narrowByRung(band: Band, strategy: ThresholdStrategy, { rung, state, next }: Watched) {
   if (next === undefined) return
   const isUp = directionOf(strategy, rung) === 'up'
   const [ahead, behind] = isUp ? (['high', 'low'] as const) : (['low', 'high'] as const)

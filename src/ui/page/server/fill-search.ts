@@ -46,10 +46,7 @@ type Pending = {
 }
 
 /** Searches backwards for at most `limit` fills; a bounded search may find fewer. */
-export async function searchFills(
-  journal: JournalPlace,
-  query: FillQuery,
-): Promise<{ readonly entries: readonly FillOnRecord[]; readonly next: number | undefined }> {
+export async function searchFills(journal: JournalPlace, query: FillQuery) {
   const { before = Infinity } = query
   const search = new BackwardSearch({ ...journal, before, filesMax: FILES_MAX })
   const fills = createFillSearch(query)

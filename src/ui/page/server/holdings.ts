@@ -248,10 +248,7 @@ export function isHoldingsRange(text: string): text is HoldingsRange {
   return Object.hasOwn(RANGES, text)
 }
 
-export function thinned(
-  samples: readonly HoldingsSample[],
-  nowSeconds: number,
-): readonly HoldingsSample[] {
+export function thinned(samples: readonly HoldingsSample[], nowSeconds: number) {
   const inOrder = samples.toSorted((a, b) => a.at - b.at)
   return firstOfEach(inOrder, (at) => {
     const age = nowSeconds - at

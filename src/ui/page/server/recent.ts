@@ -76,10 +76,7 @@ export class RecentFills {
     return this.#undone.has(entry.fill.intentId) ? { ...entry, undone: true } : entry
   }
 
-  #undo(
-    intentId: string,
-    { seq, revision }: { readonly seq: number; readonly revision: number },
-  ): boolean {
+  #undo(intentId: string, { seq, revision }: { readonly seq: number; readonly revision: number }) {
     // The intent may have been filled again since.
     const at = this.#fills.findLastIndex(
       ({ entry }) => entry.fill.intentId === intentId && entry.seq < seq,

@@ -76,10 +76,7 @@ export function stoppedOf(pause: Pause | undefined): StrategyRow['paused'] {
 }
 
 /** The newest open slot, or the last ended slot if that is later. */
-function lastSlotOf(
-  slots: StrategyRecord['openSlots'],
-  ended: SlotEnd | undefined,
-): StrategyRow['lastSlot'] {
+function lastSlotOf(slots: StrategyRecord['openSlots'], ended: SlotEnd | undefined) {
   const open = Math.max(...slots.map(({ slotSeconds }) => slotSeconds))
   if (slots.length > 0 && open >= (ended?.lastSeconds ?? 0))
     return { slotSeconds: open, outcome: 'open', reason: null, detail: null }

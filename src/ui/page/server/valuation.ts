@@ -87,11 +87,7 @@ function ownHolding(held: ObservedHolding, quote: Token | undefined, readAtMs: n
 }
 
 /** Holdings of other wallets. They are on another chain, whose tokens this chain's feeds cannot value. */
-function otherHoldings(
-  wallet: string,
-  held: ReadonlyMap<string, ObservedBalance>,
-  nowMs: number,
-): readonly Holding[] {
+function otherHoldings(wallet: string, held: ReadonlyMap<string, ObservedBalance>, nowMs: number) {
   return [...held].map(([symbol, { amount, decimals, atMs }]) => ({
     token: `${symbol} (${wallet})`,
     amount: isRecent(atMs, nowMs) ? decimalText(amount, decimals) : null,

@@ -126,10 +126,7 @@ function isTransactionStep(event: {
 
 const SHOWN_ALREADY: ReadonlySet<string> = new Set(['type', 'strategy', 'slotSeconds'])
 
-function factsOf(
-  { event }: JournalRecord,
-  { clean, value }: Hiding,
-): Why['lines'][number]['facts'] {
+function factsOf({ event }: JournalRecord, { clean, value }: Hiding) {
   const leaves = leavesOf(value(event))
   return leaves
     .filter(([name]) => !SHOWN_ALREADY.has(name))

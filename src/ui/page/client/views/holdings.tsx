@@ -220,10 +220,7 @@ function ProfitByDay({ overview, profit }: { overview: Overview; profit: ProfitR
 }
 
 /** Change of the total value of each UTC day with samples. */
-function changesByDay(
-  series: HoldingsSeries | undefined,
-  totalValue: string | null,
-): ReadonlyMap<string, string> {
+function changesByDay(series: HoldingsSeries | undefined, totalValue: string | null) {
   const { atSeconds = [], value = [] } = series ?? {}
   return new Map(
     atSeconds.flatMap((at, index) => {

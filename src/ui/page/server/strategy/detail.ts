@@ -84,10 +84,7 @@ function priceOf(paid: bigint, received: bigint, { sell, buy }: TokenPair): stri
 }
 
 /** As `report --by strategy` counts it, by average cost. */
-function moneyOf(
-  name: string,
-  { state, observations, nowMs }: DetailParts,
-): Pick<StrategyDetail, 'profit' | 'traded' | 'held'> {
+function moneyOf(name: string, { state, observations, nowMs }: DetailParts) {
   const { profit, prices } = observations
   if (profit === undefined) return { profit: null, traded: [], held: null }
   const { valueToken, strategies } = profit

@@ -23,10 +23,7 @@ import type { ObservedPortfolio, ObservedPrices } from '../observations.ts'
 const PAIRS_MAX = 12
 
 /** The pairs of a strategy, its own first, each as its feed counts it. */
-export function chartPairs(
-  strategy: Strategy | undefined,
-  prices: Settings['prices'],
-): readonly ChartPair[] {
+export function chartPairs(strategy: Strategy | undefined, prices: Settings['prices']) {
   const pairs = new Map<string, ChartPair>()
   for (const { sell, buy } of strategy === undefined ? [] : pairsOf(strategy)) {
     const isInverse = prices.has(`${sell.symbol}/${buy.symbol}`)
@@ -82,10 +79,7 @@ function priceNumber({ num, den }: Ratio, { base, quote }: ChartPair): number {
   return (Number(num) / Number(den)) * 10 ** (base.decimals - quote.decimals)
 }
 
-function marksOf(
-  { strategy, state, pair, nowMs }: ChartParts,
-  last: Ratio | undefined,
-): Marks | undefined {
+function marksOf({ strategy, state, pair, nowMs }: ChartParts, last: Ratio | undefined) {
   const [own] = pairsOf(strategy)
   const side = own && sideOf(own, pair)
   const entry = kindOf(strategy).entry(strategy)
@@ -143,10 +137,7 @@ function nearest(levels: readonly Level[]): number | null {
   return best
 }
 
-function weightsOf(
-  marks: Marks | undefined,
-  portfolio: ObservedPortfolio | undefined,
-): PriceChart['weights'] {
+function weightsOf(marks: Marks | undefined, portfolio: ObservedPortfolio | undefined) {
   const weights = marks?.weights ?? []
   const worth = (token: Token): bigint | undefined =>
     portfolio?.holdings.find((held) => held.token === token.symbol)?.value
