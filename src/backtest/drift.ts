@@ -16,20 +16,7 @@ import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
 import { type BacktestListener, Play } from './play.ts'
 import type { SimulationInput } from './simulation.ts'
 
-/** How a strategy's live slots differ from the same slots in a backtest. */
-export type StrategyDrift = {
-  readonly strategy: string
-  /** Live slots of the calendar, and those with the expected outcome. */
-  readonly slots: number
-  readonly same: number
-  /** Slots opened by hand, which no backtest has. */
-  readonly byHand: number
-  /** Slots decided under an earlier version of the strategy's file. */
-  readonly otherTerms: number
-  readonly pairs: readonly PairDrift[]
-  /** Most frequent first. */
-  readonly differences: readonly Difference[]
-}
+export type StrategyDrift = NonNullable<ReturnType<typeof compared>>
 
 /** Fills of slots that were filled live and in the backtest. Base units. */
 type PairDrift = {
@@ -175,7 +162,7 @@ function createExpected() {
   return { ends, fills, listener }
 }
 
-/** `state`: the backtest's at its end. */
+/** How a strategy's live slots differ from the same slots in a backtest. `state`: the backtest's at its end. */
 function compared(
   strategy: Strategy,
   of: {
@@ -184,7 +171,7 @@ function compared(
     readonly expected: ReturnType<typeof createExpected>
     readonly state: DaemonState
   },
-): StrategyDrift | undefined {
+) {
   const { live, fills, expected, state } = of
   const { name } = strategy
   const ends = live.ends.get(name)
@@ -210,11 +197,15 @@ function compared(
   }
   return {
     strategy: name,
+    /** Live slots of the calendar, and those with the expected outcome. */
     slots,
     same,
+    /** Slots opened by hand, which no backtest has. */
     byHand,
+    /** Slots decided under an earlier version of the strategy's file. */
     otherTerms: live.otherTerms(name),
     pairs: [...pairs.values()],
+    /** Most frequent first. */
     differences: [...differences.values()].toSorted((a, b) => b.slots - a.slots),
   }
 }

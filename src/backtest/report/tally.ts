@@ -1,5 +1,4 @@
 import { WINDOWS } from '../../domain/cap-windows.ts'
-import type { PricePath } from '../../domain/money/price.ts'
 import { type Asset, NATIVE_TOKEN, shownToken, type Token } from '../../domain/money/token.ts'
 import type { Address } from '../../domain/money/units.ts'
 import type { Walked } from '../../domain/schedule/slot-walk.ts'
@@ -60,15 +59,6 @@ export type Samples = {
   readonly skips: Map<string, number[]>
 }
 
-type Valued = {
-  readonly token: Token
-  readonly priced: Token
-  readonly path: PricePath | undefined
-  /** One point per sample. */
-  readonly holdings: number[]
-  readonly worths: (number | undefined)[]
-}
-
 type CapWatch = {
   readonly name: string
   /** Used share at the last reading. */
@@ -91,7 +81,7 @@ export class Tally implements BacktestListener {
   /** All tokens that may be held. */
   readonly tokens: readonly Token[]
   readonly #input: SimulationInput
-  readonly #valued: readonly Valued[]
+  readonly #valued: readonly ReturnType<typeof valuedBy>[]
   readonly #caps: readonly CapWatch[]
   /** Version of the simulation at the last sample. */
   #version = -1
@@ -299,11 +289,13 @@ function pricedAs(token: Token, { strategies, feeds }: SimulationInput): Token {
   return token
 }
 
-function valuedBy(token: Token, input: SimulationInput): Valued {
+/** A token with one point per sample. */
+function valuedBy(token: Token, input: SimulationInput) {
   const { valueToken, pricePath } = input
   const priced = pricedAs(token, input)
   const path = valueToken === undefined ? undefined : pricePath(valueToken, priced)
-  return { token, priced, path, holdings: [], worths: [] }
+  const [holdings, worths]: [number[], (number | undefined)[]] = [[], []]
+  return { token, priced, path, holdings, worths }
 }
 
 /** Number of slots up to a second, as if evenly spread. */

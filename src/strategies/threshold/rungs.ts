@@ -150,13 +150,9 @@ const NOTHING: RungMemory = { fired: undefined, extreme: undefined }
 
 function watchRung(
   strategy: ThresholdStrategy,
-  {
-    rung,
-    price,
-    before,
-    entry,
-  }: { rung: Rung; price: Ratio; before: RungMemory; entry: Purchase | undefined },
+  slot: { rung: Rung; price: Ratio; before: RungMemory; entry: Purchase | undefined },
 ): Seen {
+  const { rung, price, before, entry } = slot
   const direction = directionOf(strategy, rung)
   if (before.fired !== undefined && strategy.once)
     return { state: 'spent', next: undefined, after: before }

@@ -19,13 +19,10 @@ export type ObservedHoldings = {
 export type Valued = Pick<Overview, 'valueToken' | 'totalValue' | 'holdings'>
 
 /** Unread amounts never count as zero. */
-export function createValuation({
-  wallet,
-  tokens,
-  prices,
-}: Pick<Settings, 'tokens' | 'prices'> & { readonly wallet: string }): (
-  seen: ObservedHoldings,
-) => Valued {
+export function createValuation(
+  of: Pick<Settings, 'tokens' | 'prices'> & { readonly wallet: string },
+): (seen: ObservedHoldings) => Valued {
+  const { wallet, tokens, prices } = of
   const pathTo = createPricePaths(prices.values())
   const weth = wrappedEther(tokens.values())
   const hasPrice = (symbol: string, quote: Token): boolean => {

@@ -18,12 +18,9 @@ export type MarkLayer = ReturnType<typeof markLayer>
  */
 export function markLayer(
   marks: readonly Mark[],
-  {
-    at,
-    points,
-    palette,
-  }: { at: readonly number[]; points: readonly (number | null)[]; palette: Palette },
+  on: { at: readonly number[]; points: readonly (number | null)[]; palette: Palette },
 ) {
+  const { at, points, palette } = on
   let index = 0
   const placed = marks.flatMap((mark) => {
     while ((at[index + 1] ?? Number.POSITIVE_INFINITY) <= mark.atSeconds) index += 1

@@ -145,17 +145,12 @@ function Entry(props: {
   )
 }
 
-function Swatch({
-  chart: { kind },
-  line: { look, isWide = false },
-}: {
-  chart: ChartSpec
-  line: Line
-}) {
+function Swatch({ chart, line }: { chart: ChartSpec; line: Line }) {
+  const { look, isWide = false } = line
   const colour = `var(--look-${look})`
   return (
     <svg class="swatch" viewBox="0 0 20 10" aria-hidden="true">
-      {kind === 'bars' ? (
+      {chart.kind === 'bars' ? (
         <rect x="5" width="10" height="10" rx="2" fill={colour} />
       ) : (
         <line
