@@ -64,6 +64,8 @@ test('a phone looks with one token, and pauses, halts and resumes with another',
   await page.getByText('This page asks for a token').waitFor()
   expect(await barriers(page)).toEqual([])
   await picture(page, 'token-to-look-360')
+  await enter('a-token-that-is-wrong', 'http.viewTokenFile')
+  await page.getByText('This token is not accepted.').waitFor()
   await enter(VIEW, 'http.viewTokenFile')
   await page.locator('.page[data-link=live]').waitFor()
 

@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { count, since } from '../arguments.ts'
+import { count, moment, since } from '../arguments.ts'
 import { configured, load, type Program } from './program.ts'
 
 const nowSeconds = () => Math.floor(Date.now() / 1000)
@@ -78,6 +78,7 @@ export function addMoney({ root, io, does }: Program): void {
         .default('csv'),
     )
     .option(...SINCE)
+    .option('--until <day>', 'end: the first day that is left out, such as 2027-01-01', moment)
     .option('--paper', 'include paper fills (dry-run) in the formats of tax programs')
     .action(async (options) => does((await load.export()).exportEntries(options, io)))
 }

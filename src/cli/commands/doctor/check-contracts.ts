@@ -111,7 +111,8 @@ export function checkCode(
         `compare the address with the issuer's own page and correct it; or the node of ${chain} serves another chain`,
       ),
     )
-  return fine('code', `${chain}: all ${named.length} addresses of the config have code`)
+  const all = named.length === 1 ? 'the address' : `all ${named.length} addresses`
+  return fine('code', `${chain}: ${all} of the config ${named.length === 1 ? 'has' : 'have'} code`)
 }
 
 const COMPARE = "compare the token's address with the issuer's own page"

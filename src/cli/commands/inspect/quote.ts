@@ -195,6 +195,6 @@ export function quoteLines(report: QuoteReport): readonly string[] {
     ['price', isExact ? `at worst ${price}, slippage included` : price],
     ['feed', feed],
     ['expires in', durationText(report.expiresInMs)],
-    ['firewall', report.verdict],
+    ['firewall', report.refusal === null ? 'passed: it would be signed' : report.verdict],
   ])
 }

@@ -267,7 +267,7 @@ function strategyLines(data: StrategyData, columns: number): readonly string[] {
       ({ fills, sold, bought, expected, vsBacktestBps: bps }) =>
         `  ${counted(fills, 'fill')}: sold ${shortText(sold)} for ${shortText(bought)}, expected ${shortText(expected)}${bps === null ? '' : ` (${bpsText(bps)})`}`,
     ),
-    ...(byHand === 0 ? [] : [`  ${counted(byHand, 'slot')} opened by hand are not compared`]),
+    ...(byHand === 0 ? [] : [`  not compared: ${counted(byHand, 'slot')} opened by hand`]),
     ...(otherTerms === 0
       ? []
       : [`  the file of ${strategy} has changed since ${counted(otherTerms, 'of these slot')}`]),

@@ -14,16 +14,18 @@ export type ExportOptions = ConfigOptions & {
   readonly format: 'csv' | 'jsonl' | 'koinly' | 'cointracking'
   /** Epoch ms. */
   readonly since?: number
+  /** Epoch ms, excluded. */
+  readonly until?: number
   readonly paper?: boolean
 }
 
 /** `tranched export`: the ledger, one entry per line. Paper trades are not income: tax formats omit them by default. */
 export function exportEntries(options: ExportOptions, io: Io): Promise<ExitCode> {
   return whileReading(options, io, async (reading) => {
-    const { since: sinceMs = Number.NEGATIVE_INFINITY } = options
+    const { since: sinceMs = Number.NEGATIVE_INFINITY, until: untilMs = Infinity } = options
     const format = options.json === true ? 'jsonl' : options.format
     const { entries } = await ledgerOf(reading, io)
-    const wanted = entries.filter(({ atMs }) => atMs >= sinceMs)
+    const wanted = entries.filter(({ atMs }) => atMs >= sinceMs && atMs < untilMs)
     const isForTaxes = format === 'koinly' || format === 'cointracking'
     const real = wanted.filter((entry) => !('paper' in entry && entry.paper))
     const left = wanted.length - real.length

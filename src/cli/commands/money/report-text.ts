@@ -97,13 +97,16 @@ function otherText({ calls, charged, gas }: FiguresData): string {
   return texts.join(', ')
 }
 
-function legendLines({ total, valueToken }: ReportData, by: How['by']): readonly string[] {
-  const { trades, realised } = total
+function legendLines({ total, groups, valueToken }: ReportData, by: How['by']): readonly string[] {
+  const { trades } = total
   const isGrouped = by !== undefined && by !== 'token'
   const lines: string[] = []
   if (trades.some(({ vsFeedBps }) => vsFeedBps !== null))
     lines.push('BPS: basis points better than the feeds at signing (negative: worse)')
-  if (isGrouped && realised !== null && valueToken !== null)
+  const hasProfit = groups.some(
+    (group) => group.realised !== null && group.realised.fifo.amount !== '0',
+  )
+  if (isGrouped && hasProfit && valueToken !== null)
     lines.push(`PROFIT: realised by FIFO, in ${valueToken}`)
   return lines
 }

@@ -18,10 +18,11 @@ import type { OrderData } from '../../json/operate-outputs.ts'
 import { loadForReading, type Sound } from '../../load-files.ts'
 import { assetNamed, manualOrderOf, manualStrategyOf } from '../../manual-order.ts'
 import { type Market, readMarketNow, requireSwaps } from '../../market.ts'
-import { type ExitCode, type Given, type Io, print } from '../../process/io.ts'
+import { columnsOf, type ExitCode, type Given, type Io, print } from '../../process/io.ts'
 import { confirm, misused, orRefuse, Refusal } from '../../process/refusal.ts'
 import { describedIn, type Reading, whileReading } from '../../reading.ts'
 import { amountData, shortText } from '../../text/amount-data.ts'
+import { wrapped } from '../../text/table.ts'
 import { askQuote, type QuoteReport, quoteLines, reportOf } from '../inspect/quote.ts'
 import { type TargetOptions, targetOf } from './control.ts'
 
@@ -51,16 +52,19 @@ export async function order(typed: Typed, given: OrderOptions, io: Io): Promise<
   const wanted = manualOrderOf(request, settings)
   if (typeof wanted === 'string') throw misused(wanted, typed.side)
   const { stateDir } = settings
+  const say = (lines: readonly string[]): void => {
+    for (const line of wrapped(lines, columnsOf({ stdout: io.stderr })))
+      io.stderr.write(`${line}\n`)
+  }
   const status = await askDaemon(stateDir, { command: 'status' })
   if (status.tag === 'absent')
     throw new Refusal(`no daemon runs in ${stateDir}: \`tranched run\` starts one`)
   const preview = await previewOf(wanted, { options, files, io })
-  for (const line of preview.lines) io.stderr.write(`${line}\n`)
+  say(preview.lines)
   await confirm('Place this order?', { options, io })
   const slot = await place(request, stateDir, { options, io })
-  io.stderr.write(
-    `placed as ${slot.strategy}:${slot.slotSeconds}. Ctrl-C leaves it to the daemon; \`tranched why ${slot.strategy}:${slot.slotSeconds}\` shows it\n`,
-  )
+  const name = `${slot.strategy}:${slot.slotSeconds}`
+  say([`placed as ${name}. Ctrl-C leaves it to the daemon; \`tranched why ${name}\` shows it`])
   const end = await followed(slot, { options, io })
   return print<OrderData>(io, options, dataOf(slot, end, preview.quote), orderLines)
 }
@@ -144,7 +148,7 @@ async function previewOf(
 }
 
 function capLines(
-  { sell, maxSell }: SwapIntent,
+  { sell, maxSell, size }: SwapIntent,
   on: {
     readonly strategy: SwapStrategy
     readonly settings: Sound['settings']
@@ -160,7 +164,7 @@ function capLines(
   if (caps.length === 0) return [`caps        none for ${sell.token.symbol} in \`limits\``]
   return caps.map(
     ({ strategy: of, window, used, cap }) =>
-      `cap         ${of ?? 'account'}, ${window}: ${text(used)} of ${text(cap)} used, this adds up to ${text(maxSell)}`,
+      `cap         ${of ?? 'account'}, ${window}: ${text(used)} of ${text(cap)} used; this order adds ${size.side === 'sell' ? '' : 'up to '}${text(maxSell)}`,
   )
 }
 

@@ -100,7 +100,7 @@ test('each answer is checked at once, and the config holds it', async () => {
     expect.arrayContaining([
       expect.stringMatching(/^ {2}fine: base, node 1 of 1: chain 8453/),
       expect.stringMatching(/^ {2}fine: the gasless service answers/),
-      expect.stringMatching(/^ {2}fine: base: all 1 addresses/),
+      expect.stringMatching(/^ {2}fine: base: the address of the config has code/),
       expect.stringMatching(/^ {2}fine: cbBTC: the known address on Base/),
       expect.stringMatching(/^ {2}warning: cbBTC\/USDC: its feed has no description/),
     ]),

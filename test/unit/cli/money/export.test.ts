@@ -178,14 +178,17 @@ describe('the export command', () => {
     }
   })
 
-  test('starts at --since', async () => {
-    const { stdout } = await exported(FILLED, { since: Date.UTC(2027, 0, 15, 8, 0, 6), json: true })
-    expect(
-      stdout
-        .trimEnd()
-        .split('\n')
-        .map((line) => outputOf<EntryData>('export', line).intentId),
-    ).toEqual([`weekly-eth:${second}:0`])
+  test('starts at --since, and ends before --until', async () => {
+    const ids = async (bounds: { since?: number; until?: number }) => {
+      const { stdout } = await exported(FILLED, { ...bounds, json: true })
+      const lines = stdout.split('\n').filter((line) => line !== '')
+      return lines.map((line) => outputOf<EntryData>('export', line).intentId)
+    }
+    const moment = Date.UTC(2027, 0, 15, 8, 0, 6)
+    const [earlier, later] = [await ids({ until: moment }), await ids({ since: moment })]
+    expect(later).toEqual([`weekly-eth:${second}:0`])
+    expect(earlier).not.toContain(`weekly-eth:${second}:0`)
+    expect([...earlier, ...later]).toEqual(await ids({}))
   })
 
   test.each(['koinly', 'cointracking'] as const)(

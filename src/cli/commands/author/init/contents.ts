@@ -153,7 +153,11 @@ async function slowStrategy(
   const to = `strategies/${slow}.yaml`
   const example = await shipped(to)
   const text =
-    amount === undefined ? example : example.replace(/^amount: "25"/m, `amount: "${amount}"`)
+    amount === undefined
+      ? example
+      : example
+          .replace(/^amount: "25"/m, `amount: "${amount}"`)
+          .replaceAll('25 USDC', `${amount} USDC`)
   const isOn = mode === 'dry-run' && runsAsIs
   const edit = isOn ? ON : OFF
   return { to, text: edit[0].test(text) ? edited(text, edit) : text }

@@ -98,12 +98,15 @@ const kept = keptText('sessionStorage', 'tranched-token')
 
 /** The token of this tab, kept until it is closed. */
 class Access {
-  #token = kept.read()
+  #token: string | undefined = kept.read()
   /** Whether the daemon refused the last request for lack of a token. */
   isDenied = false
+  /** Whether it refused the last token that was entered. */
+  isWrong = false
 
   set(token: string): void {
     this.#token = token
+    this.isWrong = false
     kept.write(token)
   }
 
@@ -116,6 +119,11 @@ class Access {
     const headers = { ...options.headers, ...this.headers() }
     const response = await fetch(path, { ...options, headers, cache: 'no-store' })
     this.isDenied = response.status === 401
+    // Sent again at each reconnection, a wrong token would count as a guess. A command may need another one than looking.
+    if (this.isDenied && this.#token !== undefined && options.method === undefined) {
+      this.#token = undefined
+      this.isWrong = true
+    }
     return response
   }
 }

@@ -89,7 +89,11 @@ function NotConnected() {
     return (
       <Banner tone="warn" title="This page asks for a token">
         <TokenForm
-          hint="It is in the file that http.viewTokenFile of the config names."
+          hint={
+            access.isWrong
+              ? 'This token is not accepted. The file that http.viewTokenFile of the config names has it.'
+              : 'It is in the file that http.viewTokenFile of the config names.'
+          }
           enter={(token) => {
             access.set(token)
             reconnect()
