@@ -70,7 +70,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage) => Prom
     'PUT /faults': (body) => {
       const read = readFaults(toTree(body))
       if (!read.ok) throw new AdminError(read.faults.map(faultText).join('; '))
-      deps.faults.set(body)
+      deps.faults.set(read.faults)
       return deps.faults.snapshot()
     },
     'GET /orders': () => Array.from(deps.store.all(), recordOf),

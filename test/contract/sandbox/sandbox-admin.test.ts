@@ -36,6 +36,12 @@ describe('the admin port', () => {
     expect((await rest(sandbox(), 'GET', tokens)).status).toBe(500)
     const shown = await admin(sandbox(), 'GET', '/faults')
     expect(shown.body).toMatchObject({ seed: 9, rules: [{ kind: 'errorBefore', applied: 1 }] })
+    const rate = { rules: [{ kind: 'slow', delayMs: '5', probability: 0.5 }] }
+    expect((await admin(sandbox(), 'PUT', '/faults', rate)).status).toBe(200)
+    const part = { rules: [{ kind: 'errorAfter', count: 1.5 }] }
+    expect((await admin(sandbox(), 'PUT', '/faults', part)).body.error.message).toMatch(
+      /^rules\[0\]\.count: .*expected a whole number/,
+    )
     const refused = await admin(sandbox(), 'PUT', '/faults', {
       rules: [{ kind: 'slow', route: 'tokens' }, { kind: 'slaw' }],
     })

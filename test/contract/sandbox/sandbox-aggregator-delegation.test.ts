@@ -88,6 +88,10 @@ test('an authorization that its own transaction uses up is refused, with the way
       "the sender's authorization has nonce 0, and works with 1 in this transaction: send it to the zero address, and the service delegates the account",
     )
   }
+  const foreign = { delegate, chainId: 1, nonceAhead: 1, to: contracts().demoTarget }
+  expect(await refusal(await delegationTransaction(sandbox(), account, foreign))).toBe(
+    "the sender's authorization is for another chain",
+  )
   expect(await nonceOf(sandbox(), account)).toBe(0)
 })
 

@@ -40,8 +40,8 @@ export function classify(
   if (asksForDelegation(transaction)) return delegation(transaction, sender, network)
   if (nonce < sender.nonce)
     return refused(`nonce too low: ${nonce}, the account is at ${sender.nonce}`)
-  const spent = ownAuthorizationSpent(transaction)
-  if (spent !== undefined) return refused(spent)
+  const useless = uselessAuthorization(transaction)
+  if (useless !== undefined) return refused(useless)
   if (asksForSignedCall(transaction, sender, network))
     return trustless(transaction, sender, network)
   const isTrusted = isDelegatedTo(sender, network.contracts.trustedProposer)
@@ -71,12 +71,20 @@ function delegation(
     : refused(`authorization nonce ${authorization.nonce}, the account is at ${sender.nonce}`)
 }
 
-/** The sender's nonce is one higher when its own authorization is applied; another one would have no effect. */
-function ownAuthorizationSpent({ authorizations, sender, nonce }: RawTransaction) {
-  const own = authorizations.find((each) => each.signer === sender && each.nonce !== nonce + 1)
-  return own === undefined
-    ? undefined
-    : `the sender's authorization has nonce ${own.nonce}, and works with ${nonce + 1} in this transaction: send it to the zero address, and the service delegates the account`
+/** Why an authorization would have no effect. The sender's nonce is one higher when its own is applied. */
+function uselessAuthorization({ type, chainId, authorizations, sender, nonce }: RawTransaction) {
+  if (type === 'eip7702' && authorizations.length === 0)
+    return 'a set-code transaction needs an authorization'
+  const own = authorizations.filter(({ signer }) => signer === sender)
+  if (own.some((each) => each.chainId !== 0 && each.chainId !== chainId))
+    return "the sender's authorization is for another chain"
+  const spent = own.find((each) => each.nonce !== nonce + 1)
+  if (spent === undefined) return undefined
+  const way =
+    spent.nonce === nonce
+      ? ': send it to the zero address, and the service delegates the account'
+      : ''
+  return `the sender's authorization has nonce ${spent.nonce}, and works with ${nonce + 1} in this transaction${way}`
 }
 
 /**

@@ -47,6 +47,7 @@ export function readRawTransaction(raw: Hex) {
       onChain,
       hash: keccak256(onChain),
       sender: signerOf(keccak256(serializeTransaction(withoutBlobs)), signature),
+      type: unsigned.type,
       chainId: unsigned.chainId,
       nonce: unsigned.nonce ?? 0,
       gas: unsigned.gas ?? 0n,
