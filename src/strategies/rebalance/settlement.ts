@@ -16,7 +16,10 @@ const EXACT_MEMBERS_MAX = 12
  * The fewest transfers that settle the balances within `tolerance`. First finds the most groups that settle among
  * themselves, because a group of n needs n - 1 transfers. Beyond EXACT_MEMBERS_MAX members, settles all as one group.
  */
-export function settle<Member>(balances: readonly Balance<Member>[], tolerance: bigint) {
+export function settle<Member>(
+  balances: readonly Balance<Member>[],
+  tolerance: bigint,
+): readonly Transfer<Member>[] {
   const open = balances.filter(({ delta }) => delta !== 0n)
   const groups = open.length > EXACT_MEMBERS_MAX ? [open] : selfSettlingGroups(open, tolerance)
   return groups.flatMap(settleGroup)
@@ -26,7 +29,10 @@ export function settle<Member>(balances: readonly Balance<Member>[], tolerance: 
  * The most groups with sums near 0. Orders the members so that as many prefixes as possible sum to about 0, each of which
  * ends a group. `most[set]` counts those prefixes for the best order of a subset; `last[set]` is its last member.
  */
-function selfSettlingGroups<Member>(open: readonly Balance<Member>[], tolerance: bigint) {
+function selfSettlingGroups<Member>(
+  open: readonly Balance<Member>[],
+  tolerance: bigint,
+): readonly (readonly Balance<Member>[])[] {
   const sets = 1 << open.length
   const settles: boolean[] = new Array(sets).fill(true)
   const most: number[] = new Array(sets).fill(0)
@@ -74,7 +80,7 @@ function groupsOf<Member>(
 
 /** Transfers from the largest surplus to the largest lack: each transfer settles at least one member. */
 function settleGroup<Member>(group: readonly Balance<Member>[]): readonly Transfer<Member>[] {
-  const byDelta = group.toSorted((a, b) => Number(a.delta - b.delta))
+  const byDelta = group.toSorted((a, b) => compare(a.delta, b.delta))
   const lacking = byDelta.filter(({ delta }) => delta < 0n).map((each) => ({ ...each }))
   const surplus = byDelta.filter(({ delta }) => delta > 0n).map((each) => ({ ...each }))
   const transfers: Transfer<Member>[] = []
@@ -89,4 +95,9 @@ function settleGroup<Member>(group: readonly Balance<Member>[]): readonly Transf
     if (to.delta === 0n) to = lacking.shift()
   }
   return transfers
+}
+
+function compare(a: bigint, b: bigint): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
 }

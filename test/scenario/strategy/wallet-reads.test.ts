@@ -4,7 +4,7 @@ import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
 import { Simulation } from '../../simulation/simulation.ts'
 import { WETH_USDC } from '../../simulation/stage.ts'
 import { aCallStrategy } from '../../support/aggregator/call-simulation.ts'
-import { aSchedule, aStrategy, MINUTE } from '../../support/builders.ts'
+import { aSchedule, aStrategy, HOUR, MINUTE } from '../../support/builders.ts'
 import { expectSound } from '../../support/sound.ts'
 
 function timesRead(
@@ -14,10 +14,12 @@ function timesRead(
   return sim.observations.filter(wanted).length
 }
 
-test('the whole wallet and its feeds are read once a minute, regardless of other slots', async () => {
+test('after the first hour the whole wallet and its feeds are read once a minute, regardless of other slots', async () => {
   const often = aCallStrategy({ schedule: aSchedule('* * * * * *', { overlap: 'allow' }) })
   const sim = new Simulation({ seed: 'wallet reads', strategies: [aStrategy(), often] })
   sim.start()
+  await sim.runFor(HOUR)
+  sim.observations.splice(0)
   await sim.runFor(10 * MINUTE)
   const weth = timesRead(sim, (each) => each.type === 'wallet-balance' && each.token === 'WETH')
   const feed = timesRead(
