@@ -68,7 +68,7 @@ export function createAdmin(deps: AdminDeps): (request: IncomingMessage) => Prom
   const routes: AdminRoutes = {
     'GET /faults': () => deps.faults.snapshot(),
     'PUT /faults': (body) => {
-      const read = readFaults(toTree(body))
+      const read = readFaults(toTree(withTextNumbers(body)))
       if (!read.ok) throw new AdminError(read.faults.map(faultText).join('; '))
       deps.faults.set(read.faults)
       return deps.faults.snapshot()
@@ -134,6 +134,12 @@ async function attempt(run: () => Promise<unknown> | unknown): Promise<Reply> {
     if (error instanceof AdminError) return problem(400, error.message)
     throw error
   }
+}
+
+/** Fractions as text, as in a file. */
+function withTextNumbers(body: unknown): unknown {
+  const text = (_: string, value: unknown) => (typeof value === 'number' ? String(value) : value)
+  return JSON.parse(JSON.stringify(body ?? null), text)
 }
 
 function faultText({ path, message, expected, suggestion }: Fault): string {

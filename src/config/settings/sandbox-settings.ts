@@ -58,6 +58,7 @@ export function toTree(value: unknown): Tree {
     const entries = Object.entries(value).filter(([, item]) => item !== undefined)
     return Object.fromEntries(entries.map(([key, item]) => [key, toTree(item)]))
   }
-  if (['number', 'bigint', 'boolean'].includes(typeof value)) return String(value)
+  if (Number.isSafeInteger(value) || typeof value === 'bigint' || typeof value === 'boolean')
+    return String(value)
   throw new TypeError(`a sandbox config cannot hold a ${typeof value}`)
 }
