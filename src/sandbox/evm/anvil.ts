@@ -115,7 +115,7 @@ function anvilArguments(options: AnvilOptions): string[] {
       : ['--timestamp', String(resumed.genesis.timestamp), '--load-state', resumed.stateFile]),
     // The node mines transactions at once. Blocks have the wall clock's second, and several may share one. With
     // `--block-time` the node would ignore these limits and keep the states of 1,500 blocks: gigabytes in an hour.
-    ...['--prune-history', '32', '--transaction-block-keeper', '100000'],
+    ...['--prune-history', '128', '--transaction-block-keeper', '100000'],
   ]
 }
 

@@ -88,17 +88,20 @@ export function buildSwap(
   return { name, file, enabled, slippageBps, maxDeviationBps: Math.min(own, widest) }
 }
 
-/** Rejects an order above one of its caps, which would be skipped on every slot. */
+/** Rejects an order above one of its caps, which would be skipped on every slot. `slices`: of an amount that is split. */
 export function checkOrderFits(
-  order: { token: Token; least: bigint; path: Path; limits: StrategyLimits },
+  order: { token: Token; least: bigint; path: Path; limits: StrategyLimits; slices?: number },
   { settings, report }: StrategyContext,
 ): void {
-  const { token, least, path, limits } = order
+  const { token, least, path, limits, slices = 1 } = order
   const { address, symbol } = token
   const hold = (where: string, cap: bigint | undefined): void => {
     if (cap === undefined || least <= cap) return
-    const message = `this order could never run: it sells more than limits.${where} allows`
-    report({ path, message, expected: `at most ${amountText(cap, token)}` })
+    const what = slices === 1 ? 'this order could never run: it sells' : 'each slice would sell'
+    const message = `${what} more than limits.${where} allows`
+    const most = amountText(cap * BigInt(slices), token)
+    const more = slices === 1 ? '' : ` in ${slices} slices, or more slices`
+    report({ path, message, expected: `at most ${most}${more}` })
   }
   for (const name of CAP_NAMES) {
     hold(`${name} of this strategy`, limits[name].get(address))

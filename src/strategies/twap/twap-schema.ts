@@ -65,7 +65,7 @@ function build(input: TwapInput, context: StrategyContext): TwapStrategy | undef
     const message = 'there are more slices than base units to sell'
     context.report({ path: ['slices'], message, expected: `at most ${total}` })
   }
-  checkOrderFits({ token, least: slice, path: ['amount'], limits }, context)
+  checkOrderFits({ token, least: slice, path: ['amount'], limits, slices: input.slices }, context)
   const { unsold } = input
   return { kind: 'twap', ...trade, schedule: buildSlices(input, context), total, unsold }
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { jsonSchemas } from '../../../scripts/schema/json-schema.ts'
 import { loadSettings, peekMode } from '../../../src/config/settings/load-settings.ts'
 import { listDiskFiles } from '../../../src/config/yaml/yaml-files.ts'
-import type { Settings } from '../../../src/domain/settings.ts'
+import { hasSwaps, type Settings } from '../../../src/domain/settings.ts'
 import type { StrategyMemory } from '../../../src/domain/strategy-memory.ts'
 import { SANDBOX_TEMPLATE } from '../../../src/sandbox/template.ts'
 import { decideCustom, moduleView } from '../../../src/strategies/custom/custom-kind.ts'
@@ -19,6 +19,22 @@ const ENV = {
   GASLESS_URL: 'https://swap.example',
   GASLESS_SPENDER: '0x00000000000000000000000000000000000000aa',
 }
+
+test('config/calls.example.yaml loads, and has nothing for swaps', () => {
+  const contract = '0x00000000000000000000000000000000000000aa'
+  const env = {
+    ETHEREUM_RPC_URL: 'https://rpc.example',
+    AGGREGATOR_RPC_URL: 'https://agg.example',
+    AGGREGATOR_GASTANK: contract,
+    AGGREGATOR_MULTICALL: contract,
+    AGGREGATOR_TRUSTED_PROPOSER: contract,
+    AGGREGATOR_TRUSTLESS_PROPOSER: contract,
+  }
+  const loaded = loadSettings({ file: 'config/calls.example.yaml', env })
+  if (!loaded.ok) throw new Error(loaded.problems.map(plain).join('\n'))
+  expect(hasSwaps(loaded.settings)).toBe(false)
+  expect(loaded.warnings).toEqual([])
+})
 
 /** The sandbox's values, as far as the example strategies need them. */
 test.each([

@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { listDiskFiles, readDiskFile, readText } from '../../../config/yaml/yaml-files.ts'
-import { kindNamed } from '../../../strategies/registry.ts'
 import type { InitData } from '../../json/author-outputs.ts'
 import { type ExitCode, type Given, type Io, print } from '../../process/io.ts'
 import { programName } from '../../process/program-name.ts'
@@ -14,13 +13,15 @@ import {
   cdLines,
   configSteps,
   contentsOf,
+  isForCalls,
+  makesCallsOf,
   type Steps,
   sandboxSteps,
   variablesOf,
   withAnswers,
 } from './init/contents.ts'
 import { type AnswerFlags, type Answers, gatherAnswers } from './init/init-answers.ts'
-import { gatherLive, type LiveAnswers } from './init/live-answers.ts'
+import { gatherLive, LIVE_FLAGS, type LiveAnswers } from './init/live-answers.ts'
 import { type Written, writeFolder } from './init/write-files.ts'
 
 export type InitOptions = AnswerFlags & LiveAnswers & { readonly force?: boolean }
@@ -35,7 +36,7 @@ export async function init(options: InitOptions, io: Io): Promise<ExitCode> {
     const text = await readFile(join(root, path), 'utf8')
     return path === ECOSYSTEM ? withProgram(text, join(root, 'dist/tranched.js')) : text
   }
-  const live = answers.mode === 'live' ? await liveAnswersOf(options, { shipped, io }) : {}
+  const live = answers.mode === 'live' ? await liveAnswersOf(options, answers, { shipped, io }) : {}
   const contents = await contentsOf(answers, shipped, live)
   const dir = resolve(answers.dir)
   const done = await writeFolder(dir, contents, { force: options.force === true })
@@ -73,9 +74,15 @@ function withProgram(ecosystem: string, program: string): string {
 /** With `yes` or `json` only flags count. */
 async function liveAnswersOf(
   options: InitOptions,
+  answers: Answers,
   { shipped, io }: { readonly shipped: (path: string) => Promise<string>; readonly io: Io },
 ): Promise<LiveAnswers> {
-  const { text } = await besideConfig('live', shipped)
+  if (isForCalls(answers)) {
+    const given = LIVE_FLAGS.find((name) => options[name] !== undefined)
+    if (given === undefined) return {}
+    throw misused(`flag --${given}: only swaps need it; fill in config/live.yaml for calls`)
+  }
+  const { text } = await besideConfig({ kinds: answers.kinds, mode: 'live' }, shipped)
   const mayAsk = options.yes !== true && options.json !== true
   const found = await gatherLive(options, {
     ask: mayAsk ? io.ask : async () => undefined,
@@ -91,16 +98,19 @@ const VARIABLES: Readonly<Record<string, string>> = {
   BASE_RPC_URL: 'a node of Base',
   GASLESS_URL: "the swap service's URL, from its operator",
   GASLESS_SPENDER: "the service's settlement spender, from its operator",
+  ETHEREUM_RPC_URL: 'a node of Ethereum',
+  AGGREGATOR_RPC_URL: "the aggregation service's URL, from its operator",
 }
 
 /** What calls need, and the command that checks it; see docs/calls.md. */
 const CALL_NEEDS = [
-  [
-    '`aggregator` in the config, with its chain, its contracts, a wallet of its own and the contract to call; a config that only makes calls needs no `gasless`, `tokens` and `prices`',
-    'doctor',
-  ],
-  ['ether and a GasTank deposit of that wallet', 'gastank status'],
+  ['the contract to call, under `aggregator.targets`', 'validate'],
+  ['ether, and with it a GasTank deposit, of the calling wallet', 'gastank status'],
   ['its delegation to the proposer', 'delegation status'],
+] as const
+const AGGREGATOR_NEED = [
+  '`aggregator` in the config, with its chain, its contracts and a wallet of its own',
+  'gastank status',
 ] as const
 
 type Made = {
@@ -118,22 +128,27 @@ function missingOf(
   const config = `config/${mode}.yaml`
   const text = contents.find(({ to }) => to === config)?.text ?? ''
   const run = (command: string) => `${program} ${command} --config ${config}`
+  const contract = 'a contract that the service publishes'
   const variables = variablesOf(text).map((name) => ({
-    what: `${name}, ${VARIABLES[name] ?? 'a variable of the config'}`,
+    what: `${name}, ${VARIABLES[name] ?? contract}`,
     check: run('doctor'),
   }))
-  // Calls alone are decided by the calendar.
-  const calls = kinds.some((kind) => kindNamed(kind).decision.by === 'calendar')
-  const swaps = kinds.some((kind) => kindNamed(kind).decision.by !== 'calendar')
-  const key = { what: 'keys/trader.json, the wallet', check: run('validate') }
+  const onlyCalls = isForCalls({ mode, kinds })
+  const keyFile = `keys/${onlyCalls ? 'operator' : 'trader'}.json`
+  const key = { what: `${keyFile}, the wallet`, check: run('validate') }
+  const needs = [...(onlyCalls ? [] : [AGGREGATOR_NEED]), ...CALL_NEEDS]
   const rest = [
-    ...(swaps
-      ? [{ what: 'ether for gas and tokens to sell, in the wallet on Base', check: run('doctor') }]
+    ...(onlyCalls
+      ? []
+      : [
+          { what: 'ether for gas and tokens to sell, in the wallet on Base', check: run('doctor') },
+        ]),
+    ...(kinds.some(makesCallsOf)
+      ? needs.map(([what, check]) => ({ what, check: run(check) }))
       : []),
-    ...(calls ? CALL_NEEDS.map(([what, check]) => ({ what, check: run(check) })) : []),
     { what: '`enabled: true` in a strategy', check: run('plan') },
   ]
-  const hasKey = existsSync(join(dir, 'keys/trader.json'))
+  const hasKey = existsSync(join(dir, keyFile))
   return [...variables, ...(hasKey ? [] : [key]), ...(mode === 'live' ? rest : [])]
 }
 
@@ -162,12 +177,15 @@ function outcomeLines({ written, kept, saved, appended }: Written): readonly str
   ]
 }
 
-function stepsOf({ dir, mode }: Answers, { contents, program }: Made): readonly Steps[] {
+function stepsOf({ dir, mode, kinds }: Answers, { contents, program }: Made): readonly Steps[] {
   const first = sandboxSteps(program)
   const rehearsal = { ...first, lines: [...cdLines(dir, process.cwd()), ...first.lines] }
   const config = `config/${mode}.yaml`
   const variables = variablesOf(contents.find(({ to }) => to === config)?.text ?? '')
-  return mode === 'sandbox' ? [rehearsal] : [rehearsal, configSteps(program, { config, variables })]
+  const wallet = isForCalls({ mode, kinds }) ? 'operator' : 'trader'
+  return mode === 'sandbox'
+    ? [rehearsal]
+    : [rehearsal, configSteps(program, { config, variables, wallet })]
 }
 
 /** The directory of this package, found from its sources or from the bundle. */

@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { cdLines, variablesOf } from '../../../../src/cli/commands/author/init/contents.ts'
@@ -84,3 +84,31 @@ function lines(block = ''): readonly string[] {
     .split('\n')
     .map((line) => line.trim())
 }
+
+test('a live config for calls alone has no swap service, and names what calls need', async () => {
+  const dir = temporaryDirectory()
+  const data = JSON.parse((await initFor({ dir, kinds: 'call', json: true })).stdout)
+  expect(data.next).toContain(
+    'tranched wallet new --out keys/operator.json --password-file keys/operator.pass',
+  )
+  expect(readFileSync(join(dir, 'config/live.yaml'), 'utf8')).not.toMatch(
+    /^(gasless|tokens|prices):/m,
+  )
+  const missing = data.missing.map(({ what }: { what: string }) => what).join('\n')
+  expect(missing).toMatch(/AGGREGATOR_GASTANK, a contract that the service publishes/)
+  expect(missing).toMatch(
+    /keys\/operator.json.*\n.*aggregator.targets.*\n.*GasTank deposit.*\n.*delegation/,
+  )
+  expect(missing).not.toMatch(/GASLESS|Base|trader/)
+  const refused = await initFor({ dir, kinds: 'call', rpc: 'https://rpc.example' })
+  expect(refused).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('flag --rpc: only swaps need it'),
+  })
+  const both = JSON.parse(
+    (await initFor({ dir: temporaryDirectory(), kinds: 'dca,call', json: true })).stdout,
+  )
+  expect(both.missing.map(({ what }: { what: string }) => what).join('\n')).toMatch(
+    /wallet on Base\n`aggregator` in the config/,
+  )
+})

@@ -6,7 +6,7 @@ import {
 } from '../../../../chain/base-contracts.ts'
 import type { Mode } from '../../../../domain/settings.ts'
 import { shellWord } from '../../../../domain/text/shell-word.ts'
-import type { KindName } from '../../../../strategies/registry.ts'
+import { type KindName, kindNamed } from '../../../../strategies/registry.ts'
 import { SCHEMAS } from '../../../../strategies/schemas.ts'
 import type { Answers, Read } from './init-answers.ts'
 import type { LiveAnswers } from './live-answers.ts'
@@ -70,6 +70,17 @@ const SAME = [
 ]
 
 const EXAMPLE_CONFIG = 'config/live.example.yaml'
+const CALLS_CONFIG = 'config/calls.example.yaml'
+
+/** Calls alone are decided by the calendar. */
+export function makesCallsOf(kind: KindName): boolean {
+  return kindNamed(kind).decision.by === 'calendar'
+}
+
+/** Whether the config gets no swap service. On paper, both services are shown. */
+export function isForCalls({ kinds, mode }: Pick<Answers, 'kinds' | 'mode'>): boolean {
+  return mode === 'live' && kinds.length > 0 && kinds.every(makesCallsOf)
+}
 
 type Edit = readonly [from: RegExp, to: string]
 
@@ -108,12 +119,14 @@ const ON: Edit = [
 
 /** All files that `init` writes for these answers except `.gitignore`, in report order. */
 export async function contentsOf(
-  { kinds, mode }: Answers,
+  answers: Answers,
   shipped: ReadShipped,
   live: LiveAnswers = {},
 ): Promise<readonly Content[]> {
-  const found = mode === 'sandbox' ? undefined : await besideConfig(mode, shipped)
-  const text = found === undefined ? undefined : withAnswers(found.text, live)
+  const { kinds, mode } = answers
+  const found = mode === 'sandbox' ? undefined : await besideConfig({ kinds, mode }, shipped)
+  const isFilled = found !== undefined && !isForCalls(answers)
+  const text = isFilled ? withAnswers(found.text, live) : undefined
   const beside = found && { to: found.to, text: text?.ok ? text.value : found.text }
   const fast = await Promise.all(
     kinds.map(async (kind) => {
@@ -127,15 +140,17 @@ export async function contentsOf(
     slowKinds.map((kind) => slowStrategy(kind, { mode, shipped, amount })),
   )
   const same = await Promise.all(SAME.map(async (to) => ({ to, text: await shipped(to) })))
-  const readme = folderReadme(beside && { config: beside.to, variables: variablesOf(beside.text) })
+  const variables = variablesOf(beside?.text ?? '')
+  const wallet = isForCalls(answers) ? 'operator' : 'trader'
+  const readme = folderReadme(beside && { config: beside.to, variables, wallet })
   return [...(beside ? [beside] : []), ...slow, ...fast, ...same, { to: 'README.md', text: readme }]
 }
 
 export async function besideConfig(
-  mode: Exclude<Mode, 'sandbox'>,
+  { kinds, mode }: Pick<Answers, 'kinds'> & { readonly mode: Exclude<Mode, 'sandbox'> },
   shipped: ReadShipped,
 ): Promise<Content> {
-  const text = await shipped(EXAMPLE_CONFIG)
+  const text = await shipped(isForCalls({ kinds, mode }) ? CALLS_CONFIG : EXAMPLE_CONFIG)
   return { to: `config/${mode}.yaml`, text: CONFIG_EDITS[mode].reduce(edited, text) }
 }
 
@@ -171,8 +186,6 @@ function edited(text: string, [from, to]: Edit): string {
 /** Lines to type verbatim, and the text above them. Lines have no comments, because not every shell accepts them. */
 export type Steps = { readonly said: readonly string[]; readonly lines: readonly string[] }
 
-const PASSWORD_FILE = 'keys/trader.pass'
-
 export function sandboxSteps(program: string): Steps {
   return {
     said: [
@@ -182,11 +195,16 @@ export function sandboxSteps(program: string): Steps {
   }
 }
 
-/** Steps before a run with the config beside the sandbox's. `variables` are its environment variables. */
-export function configSteps(
-  program: string,
-  { config, variables }: { readonly config: string; readonly variables: readonly string[] },
-): Steps {
+/** The config beside the sandbox's, its environment variables, and the wallet whose key it needs. */
+export type BesideConfig = {
+  readonly config: string
+  readonly variables: readonly string[]
+  readonly wallet: string
+}
+
+/** Steps before a run with the config beside the sandbox's. */
+export function configSteps(program: string, { config, variables, wallet }: BesideConfig): Steps {
+  const password = `keys/${wallet}.pass`
   return {
     said: [
       `With ${config}, once it is filled in.`,
@@ -195,8 +213,8 @@ export function configSteps(
     ],
     lines: [
       // `set -C` protects existing files: a keystore is lost without its password.
-      `(umask 077; set -C; head -c 24 /dev/urandom | base64 > ${PASSWORD_FILE})`,
-      `${program} wallet new --out keys/trader.json --password-file ${PASSWORD_FILE}`,
+      `(umask 077; set -C; head -c 24 /dev/urandom | base64 > ${password})`,
+      `${program} wallet new --out keys/${wallet}.json --password-file ${password}`,
       `${program} validate --config ${config}`,
       `${program} doctor --config ${config}`,
     ],
@@ -242,9 +260,7 @@ const BESIDE: Readonly<Record<string, string>> = {
 }
 
 /** The folder's README. `beside` is the config beside the sandbox's, with its environment variables. */
-function folderReadme(
-  beside: { readonly config: string; readonly variables: readonly string[] } | undefined,
-): string {
+function folderReadme(beside: BesideConfig | undefined): string {
   const config = beside?.config
   const parts = [
     HEADING,

@@ -29,6 +29,8 @@ const QUESTIONS = {
   amount: 'Amount of the first strategy, in USDC',
 } as const
 
+export const LIVE_FLAGS = Object.keys(QUESTIONS) as readonly Name[]
+
 /** Values for variables without an answer; nothing is requested from them. */
 const UNSET = {
   BASE_RPC_URL: 'http://127.0.0.1:9',
@@ -50,7 +52,7 @@ type Place = Pick<Io, 'ask' | 'env'> & {
 /** Takes the answers from flags or a person, and checks each at once as `doctor` does. Found faults do not forbid an answer. */
 export async function gatherLive(flags: LiveAnswers, place: Place): Promise<Read<LiveAnswers>> {
   let answers: LiveAnswers = {}
-  for (const name of Object.keys(QUESTIONS) as Name[]) {
+  for (const name of LIVE_FLAGS) {
     const flag = flags[name]
     if (flag === undefined) {
       answers = await askFor(name, answers, place)

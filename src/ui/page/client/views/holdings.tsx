@@ -268,8 +268,11 @@ export function GasTank({ tank }: { tank: GasTankRow }) {
       </dl>
       {isLow(tank) && (
         <p class="note warn">
-          It is low. <Command>tranched gastank deposit AMOUNT --yes</Command> tops it up; deposits
-          cannot be withdrawn.
+          {alertBelow === null
+            ? 'It lasts less than a day. '
+            : 'It is below the limit for an alert. '}
+          <Command>tranched gastank deposit AMOUNT --yes</Command> tops it up while no daemon runs;
+          deposits cannot be withdrawn.
         </p>
       )}
     </>
