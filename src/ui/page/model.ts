@@ -115,8 +115,8 @@ export type Holding = {
   readonly amount: string | null
   /** In the overview's `valueToken`; null without a usable price. */
   readonly value: string | null
-  /** Age of the token's oldest price when the wallet was last read, about once a minute. */
-  readonly priceAgeSeconds: number | null
+  /** Time of the token's oldest price, as of the last reading of the wallet. Epoch ms. */
+  readonly pricedAtMs: number | null
 }
 
 /** Tokens bought by orders and still held, at average cost, and the profit since the journal's first order. */

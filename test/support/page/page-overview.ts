@@ -74,11 +74,16 @@ export function fullOverview(
     totalValue: '12048.331905',
     tradedToday: '-3.204118',
     holdings: [
-      { token: 'USDC', amount: '5651.201188', value: '5651.201188', priceAgeSeconds: 0 },
-      { token: 'WETH', amount: '2.052113890421990172', value: '6179.672103', priceAgeSeconds: 41 },
-      { token: 'AERO', amount: '1250.25', value: '217.458614', priceAgeSeconds: 5_400 },
-      { token: 'DAI', amount: '0.000000000000000031', value: null, priceAgeSeconds: null },
-      { token: 'cbBTC', amount: null, value: null, priceAgeSeconds: null },
+      { token: 'USDC', amount: '5651.201188', value: '5651.201188', pricedAtMs: nowMs },
+      {
+        token: 'WETH',
+        amount: '2.052113890421990172',
+        value: '6179.672103',
+        pricedAtMs: nowMs - 41_000,
+      },
+      { token: 'AERO', amount: '1250.25', value: '217.458614', pricedAtMs: nowMs - 5_400_000 },
+      { token: 'DAI', amount: '0.000000000000000031', value: null, pricedAtMs: null },
+      { token: 'cbBTC', amount: null, value: null, pricedAtMs: null },
     ],
     profit: {
       token: 'USDC',

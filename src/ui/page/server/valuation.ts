@@ -43,7 +43,7 @@ export function createValuation(
       valueToken: quote?.symbol ?? null,
       totalValue: quote === undefined ? null : totalOf(valued, quote),
       holdings: [
-        ...own.sort(byWorth).map((each) => ownHolding(each, quote, portfolio?.atMs ?? nowMs)),
+        ...own.sort(byWorth).map((each) => ownHolding(each, quote)),
         ...[...balances]
           .filter(([name]) => name !== wallet)
           .flatMap(([name, held]) => otherHoldings(name, held, nowMs)),
@@ -69,17 +69,13 @@ export function decimalText(amount: bigint | undefined, decimals: number): strin
   return amount === undefined ? null : formatAmount(amount, decimals)
 }
 
-/** The age is that of the reading: an age that grows each second would change the page each second. */
-function ownHolding(held: ObservedHolding, quote: Token | undefined, readAtMs: number): Holding {
+function ownHolding(held: ObservedHolding, quote: Token | undefined): Holding {
   const { token, decimals, amount, value, pricedAtSeconds } = held
   return {
     token,
     amount: decimalText(amount, decimals),
     value: quote === undefined ? null : decimalText(value, quote.decimals),
-    priceAgeSeconds:
-      pricedAtSeconds === undefined
-        ? null
-        : Math.max(0, Math.floor(readAtMs / 1000) - pricedAtSeconds),
+    pricedAtMs: pricedAtSeconds === undefined ? null : pricedAtSeconds * 1_000,
   }
 }
 
@@ -89,7 +85,7 @@ function otherHoldings(wallet: string, held: ReadonlyMap<string, ObservedBalance
     token: `${symbol} (${wallet})`,
     amount: isRecent(atMs, nowMs) ? decimalText(amount, decimals) : null,
     value: null,
-    priceAgeSeconds: null,
+    pricedAtMs: null,
   }))
 }
 

@@ -241,5 +241,5 @@ test('each reading of the first hour is shown, and later ones every ten minutes'
 })
 
 function held(token: string, amount: string | null): Valued['holdings'][number] {
-  return { token, amount, value: null, priceAgeSeconds: null }
+  return { token, amount, value: null, pricedAtMs: null }
 }

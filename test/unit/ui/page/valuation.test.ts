@@ -37,14 +37,14 @@ function seen(holdings: readonly Holding[], atMs = NOW_MS): ObservedHoldings {
   }
 }
 
-test('holdings are shown with their value and price age, most valuable first', () => {
+test('holdings are shown with their value and the time of their price, most valuable first', () => {
   expect(value(seen([USDC_HELD, WETH_HELD, DUST_HELD]))).toEqual({
     valueToken: 'USDC',
     totalValue: '2600',
     holdings: [
-      { token: 'WETH', amount: '1', value: '2500', priceAgeSeconds: 40 },
-      { token: 'USDC', amount: '100', value: '100', priceAgeSeconds: null },
-      { token: 'DUST', amount: '9', value: null, priceAgeSeconds: null },
+      { token: 'WETH', amount: '1', value: '2500', pricedAtMs: NOW_MS - 40_000 },
+      { token: 'USDC', amount: '100', value: '100', pricedAtMs: null },
+      { token: 'DUST', amount: '9', value: null, pricedAtMs: null },
     ],
   })
 })
@@ -100,7 +100,7 @@ test('balances of another wallet are shown under its name, without a value', () 
   const { holdings, totalValue } = value({ ...seen([USDC_HELD]), balances })
   expect(totalValue).toBe('100')
   expect(holdings.slice(1)).toEqual([
-    { token: 'ETH (operator)', amount: '1', value: null, priceAgeSeconds: null },
-    { token: 'ETH (other)', amount: null, value: null, priceAgeSeconds: null },
+    { token: 'ETH (operator)', amount: '1', value: null, pricedAtMs: null },
+    { token: 'ETH (other)', amount: null, value: null, pricedAtMs: null },
   ])
 })

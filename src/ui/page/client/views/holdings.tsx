@@ -12,11 +12,11 @@ import {
   shortAmount,
   signedMoney,
 } from '../../../parts/wording/amounts.ts'
-import { dayText, isoText, secondsOf } from '../../../parts/wording/times.ts'
+import { agoText, dayText, isoText, secondsOf } from '../../../parts/wording/times.ts'
 import type { GasTankRow, Holding, HoldingsSeries, Overview, ProfitRow } from '../../model.ts'
 import { HoldingsChart } from '../chart/holdings-chart.tsx'
 import { OnChain } from '../parts/values.tsx'
-import { usePage } from '../shell/context.tsx'
+import { useNow, usePage } from '../shell/context.tsx'
 
 export function HoldingsView() {
   const { store } = usePage()
@@ -99,7 +99,7 @@ function valueAt({ atSeconds, value }: HoldingsSeries, moment: number): number |
 const RECENT_SECONDS = 900
 
 /** A price older than this is visibly marked. */
-const OLD_PRICE_SECONDS = 3_600
+const OLD_PRICE_MS = 3_600_000
 /** A shorter runway counts as low if there is no alert level. */
 const SHORT_RUNWAY_SECONDS = 86_400
 
@@ -110,18 +110,20 @@ function figureCell(amount: string | null, unknown: string, text = money): Cell 
 
 export function Holdings({ overview, brief = false }: { overview: Overview; brief?: boolean }) {
   const { holdings, valueToken, totalValue } = overview
+  const { store } = usePage()
+  const nowMs = useNow() ?? store.daemonNow()
   if (holdings.length === 0) return <Empty>Balances have not been read yet.</Empty>
   const columns: readonly Column<Holding>[] = [
     column('name', 'Token', ({ token }) => token),
     figures('amount', 'Amount', ({ amount }) => figureCell(amount, 'not read', shortAmount)),
     figures('value', `Value${valueToken === null ? '' : `, ${valueToken}`}`, (holding) => ({
       ...figureCell(holding.value, 'no price'),
-      drawn: isOld(holding) && (
+      drawn: isOld(holding, nowMs) && (
         <span class={`old line small ${brief ? '' : 'narrow-only'}`}>old price</span>
       ),
     })),
     figures('share', 'Share', ({ value }) => shareCell(value, totalValue)),
-    figures('age', 'Price read', priceAgeCell),
+    figures('age', 'Price from', (holding) => priceAgeCell(holding, nowMs)),
   ]
   const total = { ...figureCell(totalValue, 'not known', roughMoney), kind: 'strong' }
   return (
@@ -141,17 +143,14 @@ function shareCell(value: string | null, total: string | null): Cell {
   return { text: percent(share) }
 }
 
-function isOld({ priceAgeSeconds }: Holding): boolean {
-  return priceAgeSeconds !== null && priceAgeSeconds > OLD_PRICE_SECONDS
+function isOld({ pricedAtMs }: Holding, nowMs: number): boolean {
+  return pricedAtMs !== null && nowMs - pricedAtMs > OLD_PRICE_MS
 }
 
-function priceAgeCell(holding: Holding): Cell {
-  const { priceAgeSeconds } = holding
-  if (priceAgeSeconds === null) return NONE
-  return {
-    text: `${durationText(priceAgeSeconds * 1_000)} ago`,
-    kind: isOld(holding) ? 'old' : '',
-  }
+function priceAgeCell(holding: Holding, nowMs: number): Cell {
+  const { pricedAtMs } = holding
+  if (pricedAtMs === null) return NONE
+  return { text: agoText(pricedAtMs, nowMs), kind: isOld(holding, nowMs) ? 'old' : '' }
 }
 
 function Profit({ profit }: { profit: ProfitRow }) {
