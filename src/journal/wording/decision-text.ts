@@ -27,7 +27,9 @@ export function inputMessages(
   const { blockNumber, blockTimeSeconds, available, prices } = inputs
   const held = Object.entries(available).map(([symbol, amount]) => {
     const token = tokens.get(symbol)
-    return token === undefined ? `an amount of ${symbol}` : briefText(amount, token)
+    // What orders hold back may exceed what is there.
+    const free = amount < 0n ? 0n : amount
+    return token === undefined ? `an amount of ${symbol}` : briefText(free, token)
   })
   const lines = Object.entries(prices).map(([pair, price]) =>
     priceSentence(pair, price, { tokens, blockTimeSeconds }),

@@ -133,7 +133,7 @@ function totalLines(plans: readonly Plan[], totals: readonly Total[]): readonly 
   if (only === undefined)
     return [plans.length === 1 ? 'it is disabled and spends nothing' : 'no strategy is enabled']
   const name = others.length === 0 ? `${only.name} alone` : 'all together'
-  if (totals.length === 0) return [`${name}: spends nothing`]
+  if (totals.length === 0) return [`${name}: sells nothing`]
   return [
     name,
     ...totals.flatMap((total) => labelled(shownToken(total.asset).symbol, totalTexts(total))),

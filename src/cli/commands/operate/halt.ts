@@ -8,8 +8,9 @@ import { readLock } from '../../../store/lock/state-lock.ts'
 import { askDaemon, giveHalt, runningDaemons } from '../../compose/state.ts'
 import type { HaltData, HaltFailedData } from '../../json/operate-outputs.ts'
 import { settingsForReading } from '../../load-files.ts'
-import { EXIT, type ExitCode, type Io, print } from '../../process/io.ts'
+import { columnsOf, EXIT, type ExitCode, type Io, print } from '../../process/io.ts'
 import { Refusal } from '../../process/refusal.ts'
+import { wrapped } from '../../text/table.ts'
 import { inFlightData, inFlightText, type TargetOptions } from './control.ts'
 
 /** Short, because the file already blocks signatures: a hanging daemon must not delay the command. */
@@ -130,7 +131,8 @@ function report(
     return print<HaltData>(io, options, { changed: ['everything'], ...one, daemons }, () => [])
   }
   for (const given of all) {
-    io.stdout.write(`${note}${heldLines(given, all.length > 1).join('\n')}\n`)
+    const lines = `${note}${heldLines(given, all.length > 1).join('\n')}`.split('\n')
+    for (const line of wrapped(lines, columnsOf(io))) io.stdout.write(`${line}\n`)
     for (const line of unansweredLines(given)) io.stderr.write(`${line}\n`)
   }
   return EXIT.done
