@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { parse, stringify } from 'yaml'
@@ -75,6 +76,29 @@ test('a start without a node is told by status and doctor, with the node as its 
   expect(await told('doctor')).toMatch(
     /warn {2}process \d+ runs and is not ready: starting; rpc answered last: unreachable/,
   )
+})
+
+test('a slot that waits for a silent node is shown by status since it was due', async () => {
+  const rehearsal = await rehearse(everySecond('buy-weth'))
+  const { config, report } = rehearsal
+  let isSilent = false
+  const rpcUrl = await serve(async (request, response) => {
+    const body = await text(request)
+    if (isSilent) return void request.socket.destroy()
+    const headers = { 'content-type': 'application/json' }
+    const reply = await fetch(report.rpcUrl, { method: 'POST', headers, body })
+    response.writeHead(200, headers).end(await reply.text())
+  })
+  redirect(config, { gaslessUrl: report.gaslessUrl, rpcUrl })
+  const daemon = rehearsal.daemon()
+  await daemon.sees(/filled buy-weth/)
+  isSilent = true
+  const told = async () => (await run(['status', '--config', config])).stdout
+  const status = await waitFor('a waiting slot', told, (shown) => shown.includes('waits, due'))
+  expect(status).toContain('NOT READY: rpc answered last: unreachable')
+  isSilent = false
+  await waitFor('no waiting slot', told, (shown) => /buy-weth .* in \ds /.test(shown))
+  expect((await daemon.stop()).code).toBe(0)
 })
 
 /** Mounts a file system of this many bytes for the rest of the test; false where this user may mount none. */

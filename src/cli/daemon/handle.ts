@@ -178,13 +178,25 @@ async function listen(
   }
 }
 
-function statusOf({ watch }: HandlerInput, files: Reloader): DaemonStatus {
-  const { ok, reasons } = watch.probes.ready()
-  return { stale: files.stale() ?? null, ready: { ok, reasons } }
+/** A slot this late waits for something: a node, a service or other orders. */
+const WAITING_SECONDS = 2
+
+function statusOf(input: HandlerInput, files: Reloader): DaemonStatus {
+  const { ok, reasons } = input.watch.probes.ready()
+  const { strategies, nextSlotOf } = input.snapshot()
+  const due = Math.floor(input.clock.now() / 1_000) - WAITING_SECONDS
+  const waiting = strategies.flatMap((name) => {
+    const slot = nextSlotOf(name)
+    return slot === undefined || slot > due ? [] : [[name, slot] as const]
+  })
+  const ready = { ok, reasons }
+  return { stale: files.stale() ?? null, ready, waiting: Object.fromEntries(waiting) }
 }
 
 export type DaemonStatus = {
   readonly stale: StaleFiles | null
   /** Why it is not ready, as the page says. Missing in answers of older daemons. */
   readonly ready?: { readonly ok: boolean; readonly reasons: readonly string[] }
+  /** Due slots that wait, epoch seconds by strategy. Missing in answers of older daemons. */
+  readonly waiting?: Readonly<Record<string, number>>
 }

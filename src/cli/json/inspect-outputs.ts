@@ -107,7 +107,10 @@ const strategyStatus = z.strictObject({
     detail: s.nullable('human-readable detail; null if there is none', s.text()),
   }),
   finished: s.flag('true for a twap whose slices are all over'),
-  nextSlotAt: s.nullable('due time of the next slot; null if there is none', s.time()),
+  nextSlotAt: s.nullable(
+    'due time of the next slot, past if it waits; null if there is none',
+    s.time(),
+  ),
 })
 
 export const status = done({

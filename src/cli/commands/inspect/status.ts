@@ -134,7 +134,8 @@ function nextText(
   if (paused !== null) return 'PAUSED'
   if (held !== null) return 'HELD'
   if (nextSlotAt === null) return 'no slot'
-  return `in ${durationText(Date.parse(nextSlotAt) - nowMs)}`
+  const leftMs = Date.parse(nextSlotAt) - nowMs
+  return leftMs < 0 ? `waits, due ${durationText(-leftMs)} ago` : `in ${durationText(leftMs)}`
 }
 
 function noteLines(
@@ -263,8 +264,14 @@ function strategyReport(
             detail: last.detail ?? null,
           },
     finished: strategy !== undefined && isFinished(view.state, strategy),
-    nextSlotAt: nextOf(strategy, record, input),
+    nextSlotAt: waitingOf(name, input) ?? nextOf(strategy, record, input),
   }
+}
+
+/** The due slot for which the daemon waits. */
+function waitingOf(name: string, { daemon }: StatusInput): string | undefined {
+  const slot = typeof daemon === 'object' ? daemon.waiting?.[name] : undefined
+  return slot === undefined ? undefined : instantText(slot)
 }
 
 function nextOf(
