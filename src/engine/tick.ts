@@ -22,7 +22,7 @@ const VIEW_RETRY_MS = 2_000
 const COUNTED_AT_ONCE = 10_000
 /** Interval of the full market report, even without due slots. */
 const LOOK_EVERY_MS = 60_000
-/** In its first hour, a daemon's reads for due slots are widened to full reports this far apart, for whoever is watching. */
+/** In a daemon's first hour, a read for due slots becomes a full report if the last one is this old. It feeds the value curve. */
 const FIRST_MS = 3_600_000
 const FIRST_EVERY_MS = 5_000
 

@@ -24,10 +24,10 @@ set -e
 place=$1 clone=$2 packages=$3
 mount -t tmpfs -o mode=755 reader "$place"
 home=$place/reader/tranched
-mkdir -p "$home" "$place"/nas "$place"/written/clone "$place"/written/packages "$place"/work/clone "$place"/work/packages
-mount -t overlay -o "lowerdir=$clone,upperdir=$place/written/clone,workdir=$place/work/clone" clone "$home"
+mkdir -p "$home" "$place"/nas "$place"/written/clone "$place"/written/packages "$place"/scratch/clone "$place"/scratch/packages
+mount -t overlay -o "lowerdir=$clone,upperdir=$place/written/clone,workdir=$place/scratch/clone" clone "$home"
 mkdir -p "$home/node_modules"
-mount -t overlay -o "lowerdir=$packages,upperdir=$place/written/packages,workdir=$place/work/packages" packages "$home/node_modules"
+mount -t overlay -o "lowerdir=$packages,upperdir=$place/written/packages,workdir=$place/scratch/packages" packages "$home/node_modules"
 mount --rbind "$place" /mnt
 perl -MSocket -e 'socket(my $s, AF_INET, SOCK_DGRAM, 0); my $up = pack("a16 s x22", "lo", 0x41); ioctl($s, 0x8914, $up) or die $!'
 cd /mnt/reader/tranched
