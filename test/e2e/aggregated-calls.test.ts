@@ -49,12 +49,17 @@ async function claimantsIn(operator: Operator, txHash: string): Promise<readonly
   })
 }
 
+/** Others' calls come more often than the service waits, so that every call of ours finds one to share with. */
+const SHARED = ['--aggregator-window', '1s', '--aggregator-traffic-every', '300ms'] as const
+
 const SUBMISSIONS = { deployed: 'transaction', described: 'bundle' } as const
 
 test.each(READINGS.map((reading) => [reading, SUBMISSIONS[reading]] as const))(
   'calls share transactions with strangers, and deposit, charges and journal agree to the wei, on contracts as %s and sent as a %s',
   async (reading, submit) => {
-    const operator = await setUpAccount(await startRehearsal(IDLE, ['--reading', reading]))
+    const operator = await setUpAccount(
+      await startRehearsal(IDLE, ['--reading', reading, ...SHARED]),
+    )
     const { rehearsal, account, command, data } = operator
     operator.edit((config) => {
       config.aggregator.submit = submit
@@ -73,8 +78,10 @@ test.each(READINGS.map((reading) => [reading, SUBMISSIONS[reading]] as const))(
     expect(slots.flatMap(({ fills }) => fills.map(({ txHash }) => txHash))).toEqual(hashes)
     expect(new Set(hashes).size).toBe(slots.length)
     const companies = await Promise.all(hashes.map((hash) => accountsIn(operator, hash)))
-    for (const company of companies) expect(company).toContain(account)
-    expect(companies.filter(({ size }) => size >= 2).length).toBeGreaterThanOrEqual(1)
+    for (const company of companies) {
+      expect(company).toContain(account)
+      expect(company.size).toBeGreaterThanOrEqual(2)
+    }
     for (const hash of hashes) expect(await claimantsIn(operator, hash)).toEqual([account])
     expect(await callsCounted(operator)).toBe(BigInt(slots.length))
 
