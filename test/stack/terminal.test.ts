@@ -4,13 +4,13 @@ import { expect, test } from 'vitest'
 import { shell } from '../support/process/shell.ts'
 
 const LIVE_QUESTIONS = [
-  /RPC URL of Base.* \[skip\]: /,
-  /URL of the swap service.* \[skip\]: /,
-  /settlement spender.* \[skip\]: /,
-  /Tokens beside USDC.* \[skip\]: /,
-  /one order may sell.* \[skip\]: /,
-  /all orders may sell.* \[skip\]: /,
-  /first strategy.* \[skip\]: /,
+  /RPC URL of Base.* \[skip: BASE_RPC_URL\]: /,
+  /URL of the swap service.* \[skip: GASLESS_URL\]: /,
+  /settlement spender.* \[skip: GASLESS_SPENDER\]: /,
+  /Tokens beside USDC.* \[skip: none\]: /,
+  /one order may sell.* \[skip: 250\]: /,
+  /all orders may sell.* \[skip: 1000\]: /,
+  /each `dca` order.* \[skip: 25\]: /,
 ]
 
 test('init prompts on a terminal, and Ctrl-C there ends it without writing anything', async () => {

@@ -121,6 +121,12 @@ test('skipped answers leave variables and defaults, and nothing is requested', a
   expect(found).toEqual({ ok: true, value: {} })
   expect([requests, questions.length]).toEqual([[], 7])
   expect(withAnswers(EXAMPLE, {})).toEqual({ ok: true, value: EXAMPLE })
+  const skipped = questions.map((question) => /\[skip: (.*)\]: $/.exec(question)?.[1])
+  const weekly = readFileSync(join(ROOT, 'strategies/weekly-eth.yaml'), 'utf8')
+  for (const variable of skipped.slice(0, 3)) expect(EXAMPLE).toContain(`\${${variable}}`)
+  expect(EXAMPLE).toContain(`perOrder: { USDC: "${skipped[4]}" }`)
+  expect(EXAMPLE).toContain(`perDay: { USDC: "${skipped[5]}" }`)
+  expect(weekly).toContain(`amount: "${skipped[6]}"`)
 })
 
 test('a fault is asked again, and the same answer again keeps it', async () => {
@@ -157,6 +163,12 @@ test.each([
   const { found, requests } = await gathered({ [name]: value }, undefined)
   expect(found).toEqual({ ok: false, text: expect.stringMatching(text) })
   expect(requests).toEqual([])
+})
+
+test('a day that allows less than one order is refused', async () => {
+  const { found } = await gathered({ perOrder: '5', perDay: '3' }, undefined)
+  const text = 'flag --per-day: a day must allow at least what one order may sell'
+  expect(found).toEqual({ ok: false, text })
 })
 
 test('without a terminal and flags, init writes the example and lists what is missing', async () => {

@@ -19,14 +19,15 @@ export type LiveAnswers = {
 }
 type Name = keyof LiveAnswers
 
+/** Each question, and what the files have if it is skipped. */
 const QUESTIONS = {
-  rpc: 'RPC URL of Base, from your node or a provider',
-  service: "URL of the swap service, without /api/v1, from the service's operator",
-  spender: 'Its settlement spender, from the same source',
-  tokens: 'Tokens beside USDC and WETH, separated by commas: DAI, cbBTC, AERO',
-  perOrder: 'Most that one order may sell, in USDC',
-  perDay: 'Most that all orders may sell in 24 hours, in USDC',
-  amount: 'Amount of the first strategy, in USDC',
+  rpc: ['RPC URL of Base, from your node or a provider', 'BASE_RPC_URL'],
+  service: ["URL of the swap service, without /api/v1, from the service's operator", 'GASLESS_URL'],
+  spender: ['Its settlement spender, from the same source', 'GASLESS_SPENDER'],
+  tokens: ['Tokens beside USDC and WETH, separated by commas: DAI, cbBTC, AERO', 'none'],
+  perOrder: ['Most that one order may sell, in USDC', '250'],
+  perDay: ['Most that all orders may sell in 24 hours, in USDC', '1000'],
+  amount: ['Amount of each `dca` order, in USDC', '25'],
 } as const
 
 export const LIVE_FLAGS = Object.keys(QUESTIONS) as readonly Name[]
@@ -73,8 +74,9 @@ export async function gatherLive(flags: LiveAnswers, place: Place): Promise<Read
 async function askFor(name: Name, answers: LiveAnswers, place: Place): Promise<LiveAnswers> {
   let kept: string | undefined
   for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
-    const again = kept === undefined ? '' : ', or the same again to keep it'
-    const answer = await place.ask(`${QUESTIONS[name]} [${SKIP}${again}]: `)
+    const [question, skipped] = QUESTIONS[name]
+    const again = kept === undefined ? '' : '; the same again keeps it'
+    const answer = await place.ask(`${question} [${SKIP}: ${skipped}${again}]: `)
     if (answer === undefined || answer === '' || answer === SKIP) break
     const given = { ...answers, [name]: answer }
     const tried = await checked(name, given, place)
@@ -111,6 +113,10 @@ function settingsOf(answers: LiveAnswers, { config, env }: Place): Read<Settings
   const amount = answers.amount === undefined ? 1n : parseAmount(answers.amount, 6)
   if (amount === undefined || amount === 0n || amount > (most ?? amount))
     return { ok: false, text: 'the amount must be positive, and at most what one order may sell' }
+  const daily = usdc && settings.limits.perDay.get(usdc.address)
+  const isBound = answers.perDay !== undefined && most !== undefined && daily !== undefined
+  if (isBound && daily < most)
+    return { ok: false, text: 'a day must allow at least what one order may sell' }
   return { ok: true, value: settings }
 }
 
