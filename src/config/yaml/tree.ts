@@ -234,6 +234,10 @@ function toFault({ code, pos, message }: YAMLError): TextFault {
     }
     case 'UNEXPECTED_TOKEN':
       return { range, message: 'this does not belong here', expected: checked }
+    case 'MULTILINE_IMPLICIT_KEY': {
+      const expected = '`key: value`, with a space after the colon'
+      return { range, message: 'there is no key with a value here', expected }
+    }
     case 'BAD_DIRECTIVE':
     case 'IMPOSSIBLE':
       return { range, message: 'this is not YAML', expected: 'YAML 1.2 without directives' }

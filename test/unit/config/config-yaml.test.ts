@@ -71,6 +71,7 @@ test.each([
     'a:\n\tb: 1\n',
     '2:1 : this is not YAML: tabs are not allowed as indentation',
   ],
+  ['a colon without a space', 'a: 1\nb:2\nc: 3\n', '2:1 : there is no key with a value here'],
   ['a tag', 'a: !!int 5\n', '1:4 : tags have no meaning here'],
   ['a second document', 'a: 1\n---\nb: 2\n', '2:1 : a second document begins here'],
   ['an alias without an anchor', 'a: *nowhere\n', '1:4 a: nothing above has this anchor'],
