@@ -173,6 +173,8 @@ export type Overview = {
   /** Value of the trading wallet's priced holdings; null if any of them was not read. */
   readonly totalValue: string | null
   readonly holdings: readonly Holding[]
+  /** When the trading wallet and its prices were last read. */
+  readonly readAtMs: number | null
   /** Null until the journal is read back, and without a price feed. */
   readonly profit: ProfitRow | null
   readonly gasTank: GasTankRow | null
