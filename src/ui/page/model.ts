@@ -21,6 +21,7 @@ export type StrategyRow = {
   readonly state: 'active' | 'finished' | 'paused' | 'disabled' | 'removed'
   readonly does: string
   readonly schedule: string
+  /** When the next slot opens, its jitter included. */
   readonly nextSlotSeconds: number | null
   readonly paused: Stopped | null
   /** Why the due slot waits. */
