@@ -282,8 +282,10 @@ export type PriceChart = {
     readonly kind: 'trade' | 'ready' | 'bound'
     /** From the last price, in percent; negative below. */
     readonly awayPercent: number | null
+    /** Whether the last price is at or beyond a level that trades. */
+    readonly isReached: boolean
   }[]
-  /** Index in `levels` of the nearest at which it trades. */
+  /** Index in `levels` of one that is reached, otherwise of the nearest at which it trades. */
   readonly next: number | null
   /** Shares of a portfolio, in percent. */
   readonly weights: readonly {
