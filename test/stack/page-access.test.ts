@@ -187,7 +187,15 @@ describe('the dialog of a strategy', () => {
       expect(await dialog.locator('figcaption p').textContent()).toMatch(
         /lowest 2,9[\d.]+, highest 3,011\.3\d, fills included\.$/,
       )
-      await dialog.locator('.plot').scrollIntoViewIfNeeded()
+      expect(await dialog.locator('.next-trigger').textContent()).toBe(
+        'Reached: dip of 2%, at 2,990 USDC, trades at its next slot',
+      )
+      expect(await dialog.locator('.level').allTextContents()).toEqual([
+        expect.stringMatching(
+          /^dip of 2% .* above the last price; reached, trades at its next slot$/,
+        ),
+      ])
+      await dialog.locator('.levels').scrollIntoViewIfNeeded()
       await picture(page, `coarse-prices-${viewport.width}-${colorScheme}`)
       await close()
     }
@@ -195,8 +203,10 @@ describe('the dialog of a strategy', () => {
 
   test('reads a price and a fill by the arrow keys', async () => {
     const { page, dialog, close } = await openDialog('take-profit')
+    const week = page.waitForResponse((response) => response.url().includes('range=week'))
     await dialog.getByText('week', { exact: true }).click()
-    await dialog.locator('.legend').waitFor()
+    await (await week).finished()
+    await drawn(page)
     await dialog.locator('.plot').focus()
     const read = async () => await dialog.locator('.reading').textContent()
     await page.keyboard.press('ArrowLeft')

@@ -94,7 +94,7 @@ function chartOf(row: StrategyRow, { fills, range, nowMs }: Given): PriceChart {
   }
   const isWaiting = row.kind === 'threshold'
   const bounds = isCoarse
-    ? []
+    ? [{ ...level('dip of 2%', 2_990, 'trade'), isReached: true }]
     : [level('price.min', 2_950, 'bound'), level('price.max', 3_090, 'bound')]
   const isBalanced = row.kind === 'rebalance'
   return {
@@ -113,7 +113,7 @@ function chartOf(row: StrategyRow, { fills, range, nowMs }: Given): PriceChart {
           level('below 900', 900, 'trade'),
         ]
       : bounds,
-    next: isWaiting ? 1 : null,
+    next: isWaiting ? 1 : bounds.findIndex(({ isReached }) => isReached),
     weights: isBalanced
       ? [
           { token: 'AERO', target: 50, band: 5, now: 56.12 },
