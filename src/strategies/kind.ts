@@ -153,6 +153,8 @@ export type Marks = {
     readonly level: Ratio
     /** Whether it trades there; otherwise it only gets ready to. */
     readonly trades: boolean
+    /** Whether the price is at or beyond it: it trades at its next slot. */
+    readonly isReached: boolean
   }[]
   /** Target shares of a portfolio, and the distance at which it trades. */
   readonly weights?: readonly {

@@ -2,6 +2,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   barriers,
+  drawn,
   goTo,
   isTooWide,
   NARROW,
@@ -25,6 +26,31 @@ const PANELS = [
 ]
 
 const PARTS: Readonly<Record<string, string>> = { why: '.story', strategy: '.yaml' }
+
+type Drawn = { readonly within: number; readonly beyond: number; readonly left: number }
+
+/** Pixels of purchases inside the axes and outside, but for half a mark, and the distance of the first one from the left axis. */
+const MARKED = `(() => {
+  const canvas = document.querySelector('dialog canvas')
+  const probe = document.createElement('span')
+  probe.style.color = 'var(--mark-buy)'
+  document.body.append(probe)
+  const wanted = getComputedStyle(probe).color.match(/\\d+/g).map(Number)
+  probe.remove()
+  const of = document.querySelector('dialog .u-over').getBoundingClientRect()
+  const whole = canvas.getBoundingClientRect()
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+  const found = { within: 0, beyond: 0, left: Infinity }
+  for (let at = 0; at < data.length; at += 4) {
+    if (wanted.some((part, index) => data[at + index] !== part)) continue
+    const x = ((at / 4) % canvas.width) / devicePixelRatio + whole.left - of.left
+    const y = Math.floor(at / 4 / canvas.width) / devicePixelRatio + whole.top - of.top
+    const isIn = x > -6 && x < of.width + 6 && y >= 0 && y <= of.height
+    found[isIn ? 'within' : 'beyond'] += 1
+    found.left = Math.min(found.left, x)
+  }
+  return found
+})()`
 
 let browser: Browser
 const servers = {
@@ -130,9 +156,9 @@ describe('the dialog of a strategy', () => {
 
   test('shows profit, next trigger and levels, and tells purchases from sales', async () => {
     const { dialog, faults, close } = await openDialog('take-profit')
-    expect(await dialog.locator('.money').textContent()).toContain('−12.41 USDC realised')
+    expect(await dialog.locator('.money').textContent()).toContain('−12.40 USDC realised')
     expect(await dialog.locator('.next-trigger').textContent()).toMatch(
-      /Next trigger: below 2940, at 2,940 USDC, [\d.]+ % (below|above) the price now/,
+      /Next trigger: below 2940, at 2,940 USDC, [\d.]+ % (below|above) the last price/,
     )
     const levels = await dialog.getByRole('list', { name: 'Levels' }).getByRole('listitem').count()
     expect(levels).toBe(4)
@@ -144,10 +170,43 @@ describe('the dialog of a strategy', () => {
     await close()
   })
 
+  test('has every fill inside its axes, and in its lowest and highest price', async () => {
+    for (const [viewport, colorScheme] of [
+      [WIDE, 'light'],
+      [{ width: 390, height: 844 }, 'dark'],
+    ] as const) {
+      const { page, dialog, close } = await openDialog('buy-exact-weth', viewport)
+      await page.emulateMedia({ colorScheme })
+      await dialog.locator('.legend', { hasText: 'purchases' }).waitFor()
+      await drawn(page)
+      const { within, beyond, left } = await page.evaluate<Drawn>(MARKED)
+      expect(within).toBeGreaterThan(100)
+      expect(beyond).toBe(0)
+      // The oldest fill is older than the first price.
+      expect(left).toBeLessThan(2)
+      expect(await dialog.locator('figcaption p').textContent()).toMatch(
+        /lowest 2,9[\d.]+, highest 3,011\.3\d, fills included\.$/,
+      )
+      expect(await dialog.locator('.next-trigger').textContent()).toBe(
+        'Reached: dip of 2%, at 2,990 USDC, trades at its next slot',
+      )
+      expect(await dialog.locator('.level').allTextContents()).toEqual([
+        expect.stringMatching(
+          /^dip of 2% .* above the last price; reached, trades at its next slot$/,
+        ),
+      ])
+      await dialog.locator('.levels').scrollIntoViewIfNeeded()
+      await picture(page, `coarse-prices-${viewport.width}-${colorScheme}`)
+      await close()
+    }
+  })
+
   test('reads a price and a fill by the arrow keys', async () => {
     const { page, dialog, close } = await openDialog('take-profit')
+    const week = page.waitForResponse((response) => response.url().includes('range=week'))
     await dialog.getByText('week', { exact: true }).click()
-    await dialog.locator('.legend').waitFor()
+    await (await week).finished()
+    await drawn(page)
     await dialog.locator('.plot').focus()
     const read = async () => await dialog.locator('.reading').textContent()
     await page.keyboard.press('ArrowLeft')

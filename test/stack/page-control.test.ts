@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import {
   barriers,
+  drawn,
   isTooWide,
   NARROW,
   openWatched,
@@ -19,6 +20,21 @@ const VIEW = 'token-of-those-who-look'
 const CONTROL = 'token-of-those-who-act'
 /** The browser's own messages about refused requests. */
 const BROWSER_SAYS = /^Failed to load resource/
+
+/** Badges and buttons of the header that have more than one line of text, or stick out of it. */
+const BROKEN = `(() => {
+  const { top, bottom, left, right } = document.querySelector('.top').getBoundingClientRect()
+  return [...document.querySelectorAll('.bar :is(.mode .word, .status .pill, button)')]
+    .filter((each) => {
+      const box = each.getBoundingClientRect()
+      const lines = new Range()
+      lines.selectNodeContents(each)
+      const tops = [...lines.getClientRects()].map((line) => Math.round(line.bottom))
+      const isInside = box.top >= top && box.bottom <= bottom && box.left >= left && box.right <= right
+      return !isInside || Math.max(...tops) - Math.min(...tops) > 12 || each.scrollWidth > each.clientWidth
+    })
+    .map((each) => each.textContent)
+})()`
 
 let browser: Browser
 let directory: Awaited<ReturnType<typeof temporaryDirectory>>
@@ -95,6 +111,20 @@ test('a phone looks with one token, and pauses, halts and resumes with another',
   expect(status.stdout).toContain('paused by the operator, on the page')
   expect(daemon.output()).not.toMatch(new RegExp(`${VIEW}|${CONTROL}`))
   expect(faults.filter((fault) => !BROWSER_SAYS.test(fault))).toEqual([])
-  await close()
+
+  await page.goto(`${address}/#overview`)
+  await page.getByRole('button', { name: 'Halt' }).waitFor()
   expect((await daemon.stop()).code).toBe(0)
+  await page.locator('.page[data-link=lost]').waitFor()
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const width of [320, 360, 390, 1_280]) {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize({ width, height: 844 })
+      await drawn(page)
+      expect(await page.locator('.status').textContent()).toBe('Not connected')
+      expect(await page.evaluate(BROKEN), `${width} px`).toEqual([])
+      expect(await isTooWide(page)).toBe(false)
+      await picture(page, `lost-with-commands-${width}-${colorScheme}`)
+    }
+  await close()
 })

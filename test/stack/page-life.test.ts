@@ -82,6 +82,46 @@ test('a stopped daemon is never shown as running, and the page reconnects', asyn
   await page.locator(`tr[data-key="${later.fills[0]?.intentId}"]`).waitFor()
 })
 
+test('while no node answers, money has the time of its reading, and a due slot waits', async () => {
+  const nowMs = server.rig.now()
+  const [strategy] = server.rig.strategies()
+  if (strategy === undefined) throw new Error('there is no strategy')
+  const ready = { ok: false, reasons: ['rpc answered last: unreachable'] }
+  const change = server.rig.change({ ready, readAtMs: nowMs - 33_000 })
+  const due = { ...strategy, nextSlotSeconds: Math.floor(nowMs / 1_000) - 22 }
+  server.send({ ...change, strategies: [due] })
+  const tile = (title: string) => page.locator('.tile', { hasText: title })
+  await tile('Total value').getByText('as of 14:04').waitFor()
+  expect(await tile('Total value').locator('.figure .muted').textContent()).toBe('12,048.33')
+  expect(await page.locator('.holdings + .note-line').textContent()).toMatch(/^as of 14:04:\d\d$/)
+  expect(await tile('Next slot').locator('.figure').textContent()).toBe('waits')
+  expect(await tile('Next slot').locator('.note-line').textContent()).toMatch(
+    /^due 2\ds ago, weekly-eth$/,
+  )
+  expect(await page.locator('.brief .next').allTextContents()).toContainEqual(
+    expect.stringMatching(/^waits, due 2\ds ago14:04:\d\d CET$/),
+  )
+  expect(await barriers(page)).toEqual([])
+  for (const width of [390, 1_280])
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize({ width, height: 900 })
+      await drawn(page)
+      await picture(page, `unread-overview-${width}-${colorScheme}`)
+    }
+})
+
+test('the newest point of the value is the total value, at the time of its reading', async () => {
+  const readAtMs = server.rig.now() + 1_000
+  server.send(server.rig.change({ totalValue: '11999.129', readAtMs }))
+  await page.locator('.tile .figure', { hasText: '11,999.12' }).waitFor()
+  const reading = page.locator('.reading', { hasText: '11,999.12 USDC' })
+  expect(await reading.textContent()).toMatch(/14:0\d:\d\d CET$/)
+  server.send(server.rig.change({ totalValue: '12003.5', readAtMs: readAtMs + 2_000 }))
+  await page.locator('.reading', { hasText: '12,003.5 USDC' }).waitFor()
+  expect(await page.locator('.tile .figure').first().textContent()).toBe('12,003.50')
+})
+
 test('a halt is shown and announced to screen readers, and so is its end', async () => {
   const halted = { sinceMs: server.rig.now(), cause: 'operator', detail: 'by hand' }
   server.send(server.rig.change({ halted }))

@@ -1,7 +1,8 @@
 import type { Token } from '../../domain/money/token.ts'
-import { briefDecimal, formatAmount } from '../../domain/money/units.ts'
+import { formatAmount } from '../../domain/money/units.ts'
 import type { Schedule } from '../../domain/schedule/schedule.ts'
 import { durationText } from '../../domain/text/duration.ts'
+import { briefDecimal } from '../../domain/text/grouped.ts'
 import type { CapUse } from '../../journal/projections/limits.ts'
 import type { AmountData, CapData } from '../json/shapes.ts'
 

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { briefDecimal } from '../../domain/money/units.ts'
+import { briefDecimal } from '../../domain/text/grouped.ts'
 import type { AmountData } from '../json/shapes.ts'
 
 export type Column<Row> = {

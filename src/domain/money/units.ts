@@ -1,4 +1,4 @@
-import { grouped } from '../text/grouped.ts'
+import { briefDecimal, grouped } from '../text/grouped.ts'
 
 declare const unit: unique symbol
 
@@ -97,19 +97,9 @@ export function formatAmount(amount: bigint, decimals: number): string {
   return sign + (fraction === '' ? whole : `${whole}.${fraction}`)
 }
 
-const BRIEF_DIGITS = 6
-
 /** For people: six significant digits, cut and not rounded, so that a line never shows more than was moved. */
 export function formatBrief(amount: bigint, decimals: number): string {
   return briefDecimal(formatAmount(amount, decimals))
-}
-
-/** The same for decimal text. */
-export function briefDecimal(text: string): string {
-  const [whole = '0', fraction = ''] = text.split('.')
-  const leading = whole.replace('-', '') === '0' ? fraction.search(/[1-9]|$/) : -whole.length
-  const shown = fraction.slice(0, Math.max(2, leading + BRIEF_DIGITS)).replace(/0+$/, '')
-  return shown === '' ? grouped(whole) : `${grouped(whole)}.${shown}`
 }
 
 /** All digits of decimal text, for people. */

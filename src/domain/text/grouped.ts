@@ -2,3 +2,13 @@
 export function grouped(whole: string): string {
   return whole.replace(/\B(?=(\d{3})+$)/g, ',')
 }
+
+const BRIEF_DIGITS = 6
+
+/** Decimal text for people: significant digits, cut and not rounded, so that no line shows more than was moved. */
+export function briefDecimal(text: string, significant = BRIEF_DIGITS): string {
+  const [whole = '0', fraction = ''] = text.split('.')
+  const leading = whole.replace('-', '') === '0' ? fraction.search(/[1-9]|$/) : -whole.length
+  const shown = fraction.slice(0, Math.max(2, leading + significant)).replace(/0+$/, '')
+  return shown === '' ? grouped(whole) : `${grouped(whole)}.${shown}`
+}

@@ -49,14 +49,13 @@ export const dca: StrategyKind<DcaStrategy> = {
   shapesNoOrder: [],
   marks({ dips, ...strategy }, { price, ...view }) {
     const highest = price && highsOf({ ...strategy, dips }, view, price)[0]?.price
-    if (highest === undefined) return undefined
-    return {
-      levels: dips.map(({ dropBps }) => ({
-        name: `dip of ${dropBps / 100}%`,
-        level: scaleBps(highest, -dropBps),
-        trades: true,
-      })),
-    }
+    if (price === undefined || highest === undefined) return undefined
+    const levels = dips.map(({ dropBps }) => {
+      const level = scaleBps(highest, -dropBps)
+      const isReached = compareRatio(price, level) <= 0
+      return { name: `dip of ${dropBps / 100}%`, level, trades: true, isReached }
+    })
+    return { levels }
   },
   fixedOrder: ({ size, sell: { token } }) =>
     size.side === 'buy' ? undefined : { token, amount: size.amount },

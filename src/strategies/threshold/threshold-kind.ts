@@ -78,7 +78,8 @@ export const threshold: StrategyKind<ThresholdStrategy> = {
     const levels = watchRungs(strategy, price, view).flatMap(({ rung: { id }, state, next }) => {
       if (next === undefined) return []
       const trades = state !== 'disarmed'
-      return [{ name: trades ? id : `${id} is armed again`, level: next, trades }]
+      const name = trades ? id : `${id} is armed again`
+      return [{ name, level: next, trades, isReached: state === 'triggered' }]
     })
     return { levels }
   },

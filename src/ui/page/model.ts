@@ -21,6 +21,7 @@ export type StrategyRow = {
   readonly state: 'active' | 'finished' | 'paused' | 'disabled' | 'removed'
   readonly does: string
   readonly schedule: string
+  /** When the next slot opens, its jitter included. */
   readonly nextSlotSeconds: number | null
   readonly paused: Stopped | null
   /** Why the due slot waits. */
@@ -173,6 +174,8 @@ export type Overview = {
   /** Value of the trading wallet's priced holdings; null if any of them was not read. */
   readonly totalValue: string | null
   readonly holdings: readonly Holding[]
+  /** When the trading wallet and its prices were last read. */
+  readonly readAtMs: number | null
   /** Null until the journal is read back, and without a price feed. */
   readonly profit: ProfitRow | null
   readonly gasTank: GasTankRow | null
@@ -279,8 +282,10 @@ export type PriceChart = {
     readonly kind: 'trade' | 'ready' | 'bound'
     /** From the last price, in percent; negative below. */
     readonly awayPercent: number | null
+    /** Whether the last price is at or beyond a level that trades. */
+    readonly isReached: boolean
   }[]
-  /** Index in `levels` of the nearest at which it trades. */
+  /** Index in `levels` of one that is reached, otherwise of the nearest at which it trades. */
   readonly next: number | null
   /** Shares of a portfolio, in percent. */
   readonly weights: readonly {

@@ -11,6 +11,8 @@ const SECONDS: Readonly<Record<HoldingsRange, number>> = {
   ...{ day: 86_400, week: 604_800, month: 2_592_000, year: 31_622_400 },
 }
 const POINTS = 240
+/** One strategy's prices are coarse, begin after its first fills, and lie below them. */
+const COARSE = 'buy-exact-weth'
 
 const FILE = `name: weekly-eth
 kind: dca
@@ -77,22 +79,27 @@ export function strategyDetail(row: StrategyRow, given: Given): StrategyDetail {
 
 function chartOf(row: StrategyRow, { fills, range, nowMs }: Given): PriceChart {
   const random = createRandom(`${row.name} ${range}`)
-  const step = SECONDS[range] / POINTS
+  const isCoarse = row.name === COARSE
+  const points = isCoarse ? 4 : POINTS
+  const step = isCoarse ? 3_600 : SECONDS[range] / points
   const from = nowMs / 1_000 - SECONDS[range]
-  let price = 3_020
-  const prices = Array.from({ length: POINTS }, () => {
+  let price = isCoarse ? 2_960 : 3_020
+  const prices = Array.from({ length: points }, () => {
     price += (random.next() - 0.5) * 14
     return price
   })
   const last = prices.at(-1) ?? 1
   const level = (name: string, at: number, kind: PriceChart['levels'][number]['kind']) => {
-    return { name, price: at, kind, awayPercent: (at / last - 1) * 100 }
+    return { name, price: at, kind, awayPercent: (at / last - 1) * 100, isReached: false }
   }
   const isWaiting = row.kind === 'threshold'
+  const bounds = isCoarse
+    ? [{ ...level('dip of 2%', 2_990, 'trade'), isReached: true }]
+    : [level('price.min', 2_950, 'bound'), level('price.max', 3_090, 'bound')]
   const isBalanced = row.kind === 'rebalance'
   return {
     ...{ pair: 'WETH/USDC', pairs: isBalanced ? ['WETH/USDC', 'AERO/USDC'] : ['WETH/USDC'] },
-    atSeconds: prices.map((_, at) => Math.floor(from + (at + 1) * step)),
+    atSeconds: prices.map((_, at) => Math.floor(nowMs / 1_000 - (points - 1 - at) * step)),
     ...{ prices, whole: range !== 'year' },
     fills: fills
       .filter(({ atMs }) => atMs >= from * 1_000)
@@ -105,8 +112,8 @@ function chartOf(row: StrategyRow, { fills, range, nowMs }: Given): PriceChart {
           level('trailing 10% is armed again', 3_060, 'ready'),
           level('below 900', 900, 'trade'),
         ]
-      : [level('price.min', 2_950, 'bound'), level('price.max', 3_090, 'bound')],
-    next: isWaiting ? 1 : null,
+      : bounds,
+    next: isWaiting ? 1 : bounds.findIndex(({ isReached }) => isReached),
     weights: isBalanced
       ? [
           { token: 'AERO', target: 50, band: 5, now: 56.12 },

@@ -25,6 +25,7 @@ export function emptyOverview(nowMs: number): Overview {
     valueToken: null,
     totalValue: null,
     holdings: [],
+    readAtMs: null,
     profit: null,
     gasTank: null,
     limits: [],
@@ -72,6 +73,7 @@ export function fullOverview(
     ],
     valueToken: 'USDC',
     totalValue: '12048.331905',
+    readAtMs: nowMs - 7_000,
     tradedToday: '-3.204118',
     holdings: [
       { token: 'USDC', amount: '5651.201188', value: '5651.201188', pricedAtMs: nowMs },

@@ -93,7 +93,7 @@ export function poisonedDetail(detail: StrategyDetail): StrategyDetail {
       ...chart,
       pair: MARKUP,
       pairs: [MARKUP, `${MARKUP}2`],
-      levels: [{ name: MARKUP, price: 3_000, kind: 'trade', awayPercent: 1 }],
+      levels: [{ name: MARKUP, price: 3_000, kind: 'trade', awayPercent: 1, isReached: true }],
       weights: [{ token: MARKUP, target: 1, band: 1, now: 1 }],
     },
     call: null,

@@ -1,4 +1,4 @@
-import { briefDecimal } from '../../../domain/money/units.ts'
+import { briefDecimal } from '../../../domain/text/grouped.ts'
 import type { BacktestData } from '../../json/backtest-outputs.ts'
 import type { Given } from '../../process/io.ts'
 import { counted, shortText } from '../../text/amount-data.ts'

@@ -1,4 +1,5 @@
-import { briefDecimal, formatAmount, parseAmount } from '../../../domain/money/units.ts'
+import { formatAmount, parseAmount } from '../../../domain/money/units.ts'
+import { briefDecimal } from '../../../domain/text/grouped.ts'
 import type { Grouping } from '../../../journal/ledger/figures.ts'
 import type { FiguresData, ProfitData, ReportData, TradedData } from '../../json/money-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'

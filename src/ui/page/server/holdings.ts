@@ -20,12 +20,16 @@ type HoldingsCurveOptions = Omit<HoldingsFileOptions, 'file'> & {
 const FIRST_SECONDS = 3_600
 const FIRST_EVERY_SECONDS = 5
 
+/** The wallet is read once a minute. */
+const LATE_SECONDS = 90
+
 /** Records holdings every ten minutes, starting with the first read of the wallet, and each reading of the first hour. */
 export function createHoldingsCurve({ stateDir, value, ...options }: HoldingsCurveOptions) {
   const file = openHoldingsFile({ ...options, file: join(stateDir, HOLDINGS_FILE) })
   const now = (): number => Math.floor(options.nowMs() / 1000)
   let nextSeconds: number | undefined
   let startSeconds: number | undefined
+  let readSeconds = 0
   const first: HoldingsSample[] = []
 
   function noteFirstHour(): void {
@@ -33,10 +37,10 @@ export function createHoldingsCurve({ stateDir, value, ...options }: HoldingsCur
     startSeconds ??= nowSeconds
     const since = nowSeconds - (first.at(-1)?.at ?? startSeconds)
     if (nowSeconds - startSeconds > FIRST_SECONDS || since < FIRST_EVERY_SECONDS) return
-    first.push(sampleNow(value(), nowSeconds))
+    first.push(sampleNow(value(), nowSeconds, true))
   }
 
-  function noteWhenDue(): void {
+  function noteWhenDue(isRead: boolean): void {
     const nowSeconds = now()
     // A clock set back must not delay the next sample by as much.
     const isDue =
@@ -44,17 +48,20 @@ export function createHoldingsCurve({ stateDir, value, ...options }: HoldingsCur
       (nowSeconds >= nextSeconds || nextSeconds - nowSeconds > SAMPLE_SECONDS)
     if (!isDue) return
     nextSeconds = nowSeconds + SAMPLE_SECONDS
-    void file.add(sampleNow(value(), nowSeconds))
+    void file.add(sampleNow(value(), nowSeconds, isRead))
   }
 
   return {
     observe({ type }: RuntimeEvent): void {
-      if (type === 'portfolio') {
-        nextSeconds ??= now()
+      const isRead = type === 'portfolio'
+      if (isRead) {
+        readSeconds = now()
+        nextSeconds ??= readSeconds
         noteFirstHour()
       }
-      // Emitted at each turn of the loop, even if no node answers; then the sample shows that nothing was read.
-      if (type === 'open-orders') noteWhenDue()
+      // `open-orders` is emitted at each turn of the loop, even if no node answers: the sample then says that nothing was read.
+      const isLate = type === 'open-orders' && now() - readSeconds > LATE_SECONDS
+      if (isRead || isLate) noteWhenDue(isRead)
     },
     async series(range: HoldingsRange): Promise<HoldingsSeries> {
       return seriesOf(await file.samples(), range, now(), first)
@@ -62,9 +69,10 @@ export function createHoldingsCurve({ stateDir, value, ...options }: HoldingsCur
   }
 }
 
-function sampleNow({ valueToken, totalValue, holdings }: Valued, at: number): HoldingsSample {
-  const held = holdings.map(({ token, amount }) => [token, figureOf(amount)] as const)
-  return { at, valueToken, value: figureOf(totalValue), held: Object.fromEntries(held) }
+function sampleNow({ valueToken, totalValue, holdings }: Valued, at: number, isRead: boolean) {
+  const figure = (amount: string | null) => (isRead ? figureOf(amount) : null)
+  const held = holdings.map(({ token, amount }) => [token, figure(amount)] as const)
+  return { at, valueToken, value: figure(totalValue), held: Object.fromEntries(held) }
 }
 
 /** A float is exact enough for a curve. */

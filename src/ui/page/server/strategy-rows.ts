@@ -1,3 +1,4 @@
+import { opensAtMs } from '../../../domain/schedule/due.ts'
 import type { SlotEnd } from '../../../journal/events/strategy/slots.ts'
 import type { Hold, Pause, StrategyRecord } from '../../../journal/state/daemon-state.ts'
 import { MANUAL } from '../../../strategies/manual/manual-kind.ts'
@@ -36,7 +37,7 @@ export function strategyRow(name: string, parts: Parts): StrategyRow {
     state: isOver ? 'finished' : stateOf(file, record),
     does: file?.does ?? 'its file is gone',
     schedule: file?.schedule ?? '',
-    nextSlotSeconds: (isEnabled ? observed?.nextSlotSeconds : undefined) ?? null,
+    nextSlotSeconds: (isEnabled ? nextOf(strategy, observed) : undefined) ?? null,
     paused: stoppedOf(record?.paused),
     waits: isEnabled ? waitsFor(name, record?.held, observed) : null,
     lastSlot: lastSlotOf(record?.openSlots ?? [], observed?.lastSlot),
@@ -69,6 +70,12 @@ function stateOf(file?: StrategyText, record?: StrategyRecord): StrategyRow['sta
   if (file === undefined) return 'removed'
   if (!file.enabled) return 'disabled'
   return record?.paused === undefined ? 'active' : 'paused'
+}
+
+/** A slot is late only once its jitter has passed. */
+function nextOf(strategy?: Strategy, { nextSlotSeconds: slot }: ObservedStrategy = {}) {
+  if (strategy === undefined || slot === undefined) return slot
+  return Math.ceil(opensAtMs(strategy.name, strategy.schedule, slot) / 1_000)
 }
 
 /** Why the strategy waits: a pending approval, or the due slot's reason. */

@@ -16,7 +16,7 @@ export type ObservedHoldings = {
 }
 
 /** Sorted by value, then by name. */
-export type Valued = Pick<Overview, 'valueToken' | 'totalValue' | 'holdings'>
+export type Valued = Pick<Overview, 'valueToken' | 'totalValue' | 'holdings' | 'readAtMs'>
 
 /** Unread amounts never count as zero. */
 export function createValuation(
@@ -48,6 +48,7 @@ export function createValuation(
           .filter(([name]) => name !== wallet)
           .flatMap(([name, held]) => otherHoldings(name, held, nowMs)),
       ],
+      readAtMs: portfolio?.atMs ?? null,
     }
   }
 }

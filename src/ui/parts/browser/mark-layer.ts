@@ -58,8 +58,9 @@ export function markLayer(
   }
   return {
     draw,
-    extend: (plot: UPlot, range: Range): Range =>
-      inSight(plot).reduce<Range>(
+    /** Without a plot: by all marks. */
+    extend: (plot: UPlot | undefined, range: Range): Range =>
+      (plot === undefined ? placed : inSight(plot)).reduce<Range>(
         ([low, high], { value }) => [Math.min(low ?? value, value), Math.max(high ?? value, value)],
         range,
       ),

@@ -1,4 +1,4 @@
-import { grouped } from '../../../domain/text/grouped.ts'
+import { briefDecimal, grouped } from '../../../domain/text/grouped.ts'
 
 /** Amounts and figures for people. Decimal text never passes through a float, which has fewer digits. */
 
@@ -26,17 +26,14 @@ export function fullAmount(text: string): string {
   return decimal === undefined ? text : written(decimal)
 }
 
-/**
- * About `significant` digits, but all of the whole part, rounded half up: `1,234.57`, `0.00831274`. Only zero is shown as
- * zero; smaller numbers are `<0.000001`.
- */
-export function shortAmount(text: string, significant = 6): string {
+/** As a terminal shows it: `1,234.56`, `0.00831273`. Only zero is shown as zero; smaller numbers are `<0.000001`. */
+export function shortAmount(text: string, significant?: number): string {
   const decimal = parse(text)
   if (decimal === undefined) return text
-  // Digits before the point; if below zero, zeros after it.
-  const before = `${sizeOf(decimal)}`.length - decimal.places
-  if (decimal.units !== 0n && before <= -ZEROS_MAX) return `<0.${'0'.repeat(ZEROS_MAX - 1)}1`
-  return written(rounded(decimal, Math.max(2, significant - before)))
+  if (decimal.units === 0n) return '0'
+  const zeros = decimal.places - `${sizeOf(decimal)}`.length
+  if (zeros >= ZEROS_MAX) return `<0.${'0'.repeat(ZEROS_MAX - 1)}1`
+  return briefDecimal(text, significant).replace('-', MINUS)
 }
 
 type Amount = { readonly amount: string; readonly token: string }
@@ -64,7 +61,7 @@ export function shortAmountsIn(sentence: string): string {
 export function money(text: string): string {
   const decimal = parse(text)
   if (decimal === undefined) return text
-  const shown = rounded(decimal, 2)
+  const shown = cut(decimal, 2)
   return shown.units === 0n && decimal.units !== 0n ? '<0.01' : written(shown, 2)
 }
 
@@ -97,19 +94,17 @@ export function roughMoney(text: string): string {
   const decimal = parse(text)
   if (decimal === undefined || sizeOf(decimal) < 10n ** BigInt(decimal.places + 6))
     return money(text)
-  return written(rounded(decimal, 0))
+  return written(cut(decimal, 0))
 }
 
 export function isNothing(text: string): boolean {
   return parse(text)?.units === 0n
 }
 
-/** Half up, away from zero. */
-function rounded({ units, places }: Decimal, most: number): Decimal {
+/** Toward zero. */
+function cut({ units, places }: Decimal, most: number): Decimal {
   if (places <= most) return { units, places }
-  const step = 10n ** BigInt(places - most)
-  const half = units < 0n ? -step / 2n : step / 2n
-  return { units: (units + half) / step, places: most }
+  return { units: units / 10n ** BigInt(places - most), places: most }
 }
 
 /** At least `places` decimal places. */
@@ -173,9 +168,12 @@ export function plainPercent(percent: number): string {
   return `${percent < 0 ? MINUS : ''}${fullAmount(whole)}.${fraction} %`
 }
 
+/** Digits that a float has for certain; a further one could be a 9 before the cut. */
+const FLOAT_DIGITS = 15
+
 export function chartNumber(number: number): string {
-  const text = number.toFixed(12)
-  return shortAmount(text === '-0.000000000000' ? '0' : text)
+  const whole = Math.trunc(Math.abs(number)).toString().length
+  return shortAmount(number.toFixed(Math.max(0, Math.min(12, FLOAT_DIGITS - whole))))
 }
 
 /** Undefined if no value is known. `from` is the index of the first one. */

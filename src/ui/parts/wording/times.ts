@@ -10,6 +10,15 @@ export function untilText(atMs: number, nowMs: number): string {
   return left <= 0 ? 'now' : `in ${durationText(Math.ceil(left / SECOND) * SECOND)}`
 }
 
+/** A slot this late waits for something. */
+const WAITS_MS = 2_000
+
+/** `due 22s ago` for a slot that waits, as `tranched status` says it. */
+export function lateText(dueMs: number, nowMs: number): string | undefined {
+  const late = nowMs - dueMs
+  return late < WAITS_MS ? undefined : `due ${durationText(late)} ago`
+}
+
 /** Time since a moment, in its largest unit: `3 m ago`. */
 export function agoText(atMs: number, nowMs: number): string {
   const passed = nowMs - atMs

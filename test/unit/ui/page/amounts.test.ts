@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { briefDecimal } from '../../../../src/domain/text/grouped.ts'
 import {
   basisPoints,
   changeText,
@@ -21,15 +22,16 @@ test('a full amount keeps every digit and is grouped', () => {
 test.each([
   ['25', '25'],
   ['25.000000', '25'],
-  ['25.123456', '25.1235'],
-  ['1234.5678', '1,234.57'],
-  ['123456789.987654', '123,456,789.99'],
-  ['0.008312736400000000', '0.00831274'],
-  ['0.999999999', '1'],
+  ['25.123456', '25.1234'],
+  ['1234.5678', '1,234.56'],
+  ['123456789.987654', '123,456,789.98'],
+  ['0.008312736400000000', '0.00831273'],
+  ['0.999999999', '0.999999'],
   ['0', '0'],
   ['0.000', '0'],
-])('the short form of %s is %s', (text, short) => {
+])('the short form of %s is %s, as in a terminal', (text, short) => {
   expect(shortAmount(text)).toBe(short)
+  expect(briefDecimal(text).replace('-', '−')).toBe(short)
 })
 
 test('only zero is shown as zero', () => {
@@ -39,8 +41,8 @@ test('only zero is shown as zero', () => {
   expect(percent(0.00001)).toBe('<0.1 %')
 })
 
-test('an amount beyond float precision is rounded by its digits', () => {
-  expect(money('9007199254740993.005')).toBe('9,007,199,254,740,993.01')
+test('an amount beyond float precision is cut by its digits', () => {
+  expect(money('9007199254740993.019')).toBe('9,007,199,254,740,993.01')
 })
 
 test('text that is not a number is shown unchanged', () => {
@@ -82,14 +84,21 @@ test('chart numbers have no exponent', () => {
   expect(chartNumber(-0)).toBe('0')
 })
 
+test('a chart number shows no 9 that only its float has', () => {
+  expect(chartNumber(35_736_183.97)).toBe('35,736,183.97')
+  expect(chartNumber(0.1 + 0.2)).toBe('0.3')
+  expect(chartNumber((3 * 0.1 - 0.3) / -10)).toBe('0')
+  expect(chartNumber(2_999.9999999999995)).toBe('3,000')
+})
+
 test('a cap with any use is never shown as unused', () => {
   expect(shareText({ share: 0, used: '0.01' })).toBe('<0.1 %')
   expect(shareText({ share: 0, used: '0' })).toBe('0 %')
   expect(shareText({ share: 0.5, used: '1' })).toBe('50 %')
 })
 
-test('rounded amounts above a million have no cents', () => {
-  expect(roughMoney('35793482.54')).toBe('35,793,483')
+test('rough amounts above a million have no cents', () => {
+  expect(roughMoney('35793482.54')).toBe('35,793,482')
   expect(roughMoney('999999.994')).toBe('999,999.99')
 })
 
@@ -104,6 +113,6 @@ test('amounts inside a sentence that have separators already keep every digit', 
   const said =
     'free balances: 9,999,975 USDC, 1,000 WETH. Price: 3,000.781 USDC per WETH, 1,001.0686063 DAI, 3,000.29'
   expect(shortAmountsIn(said)).toBe(
-    'free balances: 9,999,975 USDC, 1,000 WETH. Price: 3,000.78 USDC per WETH, 1,001.07 DAI, 3,000.29',
+    'free balances: 9,999,975 USDC, 1,000 WETH. Price: 3,000.78 USDC per WETH, 1,001.06 DAI, 3,000.29',
   )
 })

@@ -182,10 +182,10 @@ describe('the holdings file', () => {
   })
 })
 
-test('holdings are sampled every ten minutes once read, and as null if unread', async () => {
+test('holdings are sampled every ten minutes once read, and as null while nothing is read', async () => {
   const dir = temporaryDirectory()
   const clock = { seconds: NOW }
-  let valued: Valued = { valueToken: 'USDC', totalValue: '5', holdings: [held('USDC', '5')] }
+  const valued = valuedAt('5', [held('USDC', '5')])
   const curve = createHoldingsCurve({
     stateDir: dir,
     nowMs: () => clock.seconds * 1000,
@@ -195,24 +195,25 @@ test('holdings are sampled every ten minutes once read, and as null if unread', 
     },
   })
   const turn = { type: 'open-orders', openPermits: 0, unresolvedIntents: 0 } as const
-  const minutes = (count: number): void => {
+  const minutes = (count: number, isRead: boolean): void => {
     for (let at = 0; at < count * 60; at += 1) {
       clock.seconds += 1
       curve.observe(turn)
+      if (isRead && at % 60 === 0)
+        curve.observe({ type: 'portfolio', valueToken: undefined, holdings: [] })
     }
   }
-  minutes(30)
+  minutes(30, false)
   expect((await curve.series('day')).atSeconds).toEqual([])
-  curve.observe({ type: 'portfolio', valueToken: undefined, holdings: [] })
-  minutes(25)
-  valued = { valueToken: 'USDC', totalValue: null, holdings: [held('USDC', null)] }
-  minutes(10)
+  minutes(121, true)
+  const before = (await curve.series('day')).value.length
+  minutes(25, false)
   const series = await curve.series('day')
-  expect(series.value).toEqual([5, 5, 5, null])
-  expect(series.tokens).toEqual([{ token: 'USDC', amounts: [5, 5, 5, null] }])
+  expect(series.value.slice(before - 2)).toEqual([5, 5, null, null])
+  expect(series.tokens[0]?.amounts.slice(before - 2)).toEqual([5, 5, null, null])
   // A clock set back by a day delays sampling by no more than one interval.
   clock.seconds -= DAY
-  minutes(11)
+  minutes(11, true)
   expect((await curve.series('day')).atSeconds.length).toBeGreaterThan(0)
 })
 
@@ -221,7 +222,7 @@ test('each reading of the first hour is shown, and later ones every ten minutes'
   const curve = createHoldingsCurve({
     stateDir: temporaryDirectory(),
     nowMs: () => clock.seconds * 1000,
-    value: () => ({ valueToken: 'USDC', totalValue: `${clock.seconds - NOW}`, holdings: [] }),
+    value: () => valuedAt(`${clock.seconds - NOW}`),
     warn: (message) => {
       throw new Error(message)
     },
@@ -239,6 +240,10 @@ test('each reading of the first hour is shown, and later ones every ten minutes'
   readings(180)
   expect((await curve.series('day')).value.length).toBe(61 + 12)
 })
+
+function valuedAt(totalValue: string, holdings: Valued['holdings'] = []): Valued {
+  return { valueToken: 'USDC', totalValue, holdings, readAtMs: null }
+}
 
 function held(token: string, amount: string | null): Valued['holdings'][number] {
   return { token, amount, value: null, pricedAtMs: null }

@@ -6,6 +6,7 @@ import {
   spread,
 } from '../../../../src/ui/page/client/data/holdings-series.ts'
 import {
+  attentionOf,
   shortHash,
   statusOf,
   titleOf,
@@ -13,6 +14,7 @@ import {
 } from '../../../../src/ui/page/client/parts/labels.ts'
 import { extentOf } from '../../../../src/ui/parts/wording/amounts.ts'
 import { fullOverview } from '../../../support/page/page-overview.ts'
+import { strategyRows } from '../../../support/page/page-strategies.ts'
 
 const WELL = fullOverview(
   { fills: 0, orders: 0 },
@@ -50,6 +52,17 @@ test('the worst condition determines the status, and a lost connection is never 
   expect(statusOf(live, WELL)).toEqual({ tone: 'good', text: 'Ready' })
   expect(titleOf(live, WELL)).toBe('tranched · live')
   expect(titleOf(live, { ...WELL, halted })).toBe('Halted · tranched · live')
+})
+
+test('a missed slot needs attention, but orders by hand have none to miss', () => {
+  const [row] = strategyRows(1, 1_000, createRandom('attention'))
+  if (row === undefined) throw new Error('there is no row')
+  const lastSlot = { slotSeconds: 1, outcome: 'missed', reason: null, detail: null }
+  const missed = { ...row, state: 'active', paused: null, waits: null, lastSlot } as const
+  expect(attentionOf(missed)?.word).toBe('missed')
+  expect(attentionOf({ ...missed, schedule: '' })).toBeUndefined()
+  const refused = { ...lastSlot, outcome: 'refused' }
+  expect(attentionOf({ ...missed, schedule: '', lastSlot: refused })?.word).toBe('refused')
 })
 
 const SERIES = {

@@ -169,7 +169,7 @@ describe('the chart of a strategy', () => {
     await daemon.close()
   })
 
-  test('names the level that is nearest in percent as the next trigger', async () => {
+  test('names the level that is nearest in percent as the next trigger, or one that is reached', async () => {
     const daemon = await daemonOf(SOLD)
     const next = async () => {
       const { chart } = await detailOf(daemon, 'take-profit')
@@ -182,6 +182,13 @@ describe('the chart of a strategy', () => {
     daemon.clock.nowMs += 60_000
     observe(daemon, 2_500)
     expect(await next()).toEqual([2_000, -20])
+    const isReached = async () =>
+      (await detailOf(daemon, 'take-profit')).chart?.levels.map((level) => level.isReached)
+    expect(await isReached()).toEqual([false, false])
+    daemon.clock.nowMs += 60_000
+    observe(daemon, 1_990)
+    expect(await next()).toEqual([2_000, 1])
+    expect(await isReached()).toEqual([false, true])
     await daemon.close()
   })
 

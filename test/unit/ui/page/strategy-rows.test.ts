@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { BaseUnits } from '../../../../src/domain/money/units.ts'
+import { opensAtMs } from '../../../../src/domain/schedule/due.ts'
 import { type SlotClosed, slotsMissed } from '../../../../src/journal/events/strategy/slots.ts'
 import type { CloseReason } from '../../../../src/journal/records.ts'
 import type { RuntimeEvent } from '../../../../src/journal/runtime-event.ts'
@@ -29,15 +30,17 @@ const RECORD: StrategyRecord = {
 function row(
   parts: {
     readonly file?: StrategyText | 'none'
+    readonly strategy?: Strategy
     readonly record?: Partial<StrategyRecord>
     readonly observe?: (seen: Observations) => void
   } = {},
 ) {
-  const { file = TEXT, record, observe } = parts
+  const { file = TEXT, strategy, record, observe } = parts
   const seen = new Observations(() => 0)
   observe?.(seen)
   return strategyRow('hourly', {
     file: file === 'none' ? undefined : file,
+    strategy,
     record: { ...RECORD, ...record },
     observed: seen.strategies.get('hourly'),
   })
@@ -110,6 +113,14 @@ describe('the state', () => {
     expect(row({ file: 'none', observe })).toMatchObject({ state: 'removed', fills: 4 })
     expect(row({ observe })).toMatchObject({ state: 'active', nextSlotSeconds: 100 })
   })
+})
+
+test('the next slot of a schedule with jitter is shown when it opens', () => {
+  const schedule = { ...aStrategy().schedule, jitterMs: 600_000 }
+  const observe = (seen: Observations) => void seen.observe(nextSlot(900))
+  const { nextSlotSeconds } = row({ strategy: aStrategy({ schedule }), observe })
+  expect(nextSlotSeconds).toBe(Math.ceil(opensAtMs('hourly', schedule, 900) / 1_000))
+  expect(nextSlotSeconds).toBeGreaterThan(900)
 })
 
 describe('the last slot', () => {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import {
   agoText,
   calendarOf,
+  lateText,
   momentsIn,
   untilText,
 } from '../../../../src/ui/parts/wording/times.ts'
@@ -13,6 +14,12 @@ test('a slot is due from its time on, and not before', () => {
   expect(untilText(NOW + 59_001, NOW)).toBe('in 1m')
   expect(untilText(NOW, NOW)).toBe('now')
   expect(untilText(NOW - 5_000, NOW)).toBe('now')
+})
+
+test('a slot that is not taken within two seconds is said to be late', () => {
+  expect(lateText(NOW + 5_000, NOW)).toBeUndefined()
+  expect(lateText(NOW - 1_999, NOW)).toBeUndefined()
+  expect(lateText(NOW - 95_000, NOW)).toBe('due 1m 35s ago')
 })
 
 test('a time in the past shows its age, and one slightly ahead shows as just now', () => {

@@ -46,6 +46,7 @@ test('holdings are shown with their value and the time of their price, most valu
       { token: 'USDC', amount: '100', value: '100', pricedAtMs: null },
       { token: 'DUST', amount: '9', value: null, pricedAtMs: null },
     ],
+    readAtMs: NOW_MS,
   })
 })
 
@@ -86,7 +87,8 @@ test('the age of a price counts from its read, so it does not change every secon
 
 test('holdings are empty before the first read', () => {
   const nothing = { portfolio: undefined, balances: new Map(), nowMs: NOW_MS }
-  expect(value(nothing)).toEqual({ valueToken: null, totalValue: null, holdings: [] })
+  const nothingRead = { valueToken: null, totalValue: null, holdings: [], readAtMs: null }
+  expect(value(nothing)).toEqual(nothingRead)
 })
 
 test('balances of another wallet are shown under its name, without a value', () => {

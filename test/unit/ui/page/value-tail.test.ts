@@ -10,7 +10,7 @@ const SEEN = fullOverview(
 )
 
 function seen(atSeconds: number, part: Partial<Overview> = {}): Overview {
-  return { ...SEEN, atMs: atSeconds * 1_000, ...part }
+  return { ...SEEN, atMs: atSeconds * 1_000 + 400, readAtMs: atSeconds * 1_000, ...part }
 }
 
 const SERIES = {
@@ -35,16 +35,23 @@ test('values seen after the last sample extend the curve, and none appears twice
   expect(amounts['AERO']).toEqual([null, null, 1_250.25])
 })
 
-test('one point per ten seconds is kept for two hours', () => {
+test('one point per ten seconds is kept for two hours, and after them the newest reading', () => {
   const tail = new ValueTail()
   for (let atSeconds = 0; atSeconds < 20_000; atSeconds += 1) tail.add(seen(atSeconds))
   expect(tail.points).toHaveLength(720)
-  expect(tail.points.at(-1)?.atSeconds).toBe(19_990)
+  expect(tail.points.slice(-3).map(({ atSeconds }) => atSeconds)).toEqual([19_980, 19_990, 19_999])
+})
+
+test('while nothing is read, the curve does not go on', () => {
+  const tail = new ValueTail()
+  tail.add(seen(700))
+  for (let later = 1; later < 900; later += 1) tail.add(seen(700 + later, { readAtMs: 700_400 }))
+  expect(tail.points.map(({ atSeconds }) => atSeconds)).toEqual([700])
 })
 
 test('an unknown value is no point of zero', () => {
   const tail = new ValueTail()
-  tail.add(seen(0, { holdings: [] }))
+  tail.add(seen(0, { readAtMs: null }))
   expect(tail.points).toEqual([])
   tail.add(seen(0, { totalValue: null }))
   expect(tail.points[0]?.value).toBeNull()

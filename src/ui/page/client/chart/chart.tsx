@@ -46,7 +46,11 @@ export function Chart(props: {
     const { atSeconds: at, values: points } = course
     const own = markLayer(marks, { at, points, palette })
     layer.current = own
-    const drawn = draw(element, { course, calendar, palette, marks: own, levels }, setPointed)
+    // Marks may be older than the first point.
+    const times = [...at, ...marks.map(({ atSeconds }) => atSeconds)]
+    const period = [Math.min(...times), Math.max(...times)] as const
+    const input = { course, calendar, palette, marks: own, period, levels }
+    const drawn = draw(element, input, setPointed)
     plot.current = drawn
     const unobserve = onResize(element, () => drawn.setSize(sizeOf(element)))
     return () => {
@@ -85,7 +89,7 @@ export function Chart(props: {
         </p>
       )}
       <figcaption>
-        <p id={`${id}words`}>{summaryOf(course)}</p>
+        <p id={`${id}words`}>{summaryOf(course, marks)}</p>
         <button
           type="button"
           class="quiet"
@@ -118,12 +122,15 @@ function Reading({ course, index, id }: { course: Course; index: number | undefi
   )
 }
 
-function summaryOf(course: Course): string {
+/** The extremes include the prices of the marks. */
+function summaryOf(course: Course, marks: readonly Mark[]): string {
   const extent = extentOf(course.values)
   if (extent === undefined) return 'No known values.'
   const [first, last] = [chartNumber(extent.first), chartNumber(extent.last)]
   const change = changeText(extent.first, extent.last)
-  const range = `lowest ${chartNumber(extent.lowest)}, highest ${chartNumber(extent.highest)}`
+  const prices = [extent.lowest, extent.highest, ...marks.flatMap(({ price }) => price ?? [])]
+  const [lowest, highest] = [chartNumber(Math.min(...prices)), chartNumber(Math.max(...prices))]
+  const range = `lowest ${lowest}, highest ${highest}${marks.length === 0 ? '' : ', fills included'}`
   return `From ${first} to ${last}${change === undefined ? '' : ` (${change})`}, ${range}.`
 }
 
@@ -153,11 +160,13 @@ function draw(
     readonly calendar: Calendar
     readonly palette: Palette
     readonly marks: MarkLayer
+    readonly period: readonly [from: number, until: number]
     readonly levels: readonly LevelLine[]
   },
   pointed: (index: number | undefined) => void,
 ): UPlot {
   const { calendar, palette, marks, levels } = input
+  const [from, until] = input.period
   const { atSeconds, values } = input.course
   const line = palette.of('accent')
   return plotIn(
@@ -168,9 +177,11 @@ function draw(
       padding: [8, 28, 0, 0],
       cursor: { points: { size: 8 } },
       scales: {
+        // A single point lies in the middle.
+        x: { range: from < until ? [from, until] : [from - MINUTE, until + MINUTE] },
         y: {
           range: (plot, low, high) =>
-            roomy(plot, ...withLevels(marks.extend(plot, [low, high]), levels)),
+            roomy(plot, ...withLevels(marks.extend(undefined, [low, high]), levels)),
         },
       },
       axes: [

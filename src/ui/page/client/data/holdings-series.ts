@@ -41,7 +41,7 @@ type Point = {
   readonly amounts: ReadonlyMap<string, number | null>
 }
 
-/** Holdings since the page was opened, every ten seconds. The daemon's own points are ten minutes apart. */
+/** Readings since the page was opened: the newest, and before it one every ten seconds. The daemon's own are ten minutes apart. */
 export class ValueTail {
   /** Replaced whenever a point is added. */
   points: readonly Point[] = []
@@ -50,14 +50,16 @@ export class ValueTail {
     this.points = []
   }
 
-  add({ atMs, totalValue, holdings }: Overview): void {
-    const atSeconds = Math.floor(atMs / 1_000)
-    const last = this.points.at(-1)
-    if (last !== undefined && atSeconds < last.atSeconds + APART_SECONDS) return
-    if (holdings.length === 0) return
+  add({ readAtMs, totalValue, holdings }: Overview): void {
+    if (readAtMs === null) return
+    const atSeconds = Math.floor(readAtMs / 1_000)
+    const [last, before] = [this.points.at(-1), this.points.at(-2)]
+    if (last !== undefined && atSeconds <= last.atSeconds) return
+    const isSoon = before !== undefined && atSeconds <= before.atSeconds + APART_SECONDS
+    const kept = isSoon ? this.points.slice(0, -1) : this.points.slice(1 - POINTS_MAX)
     const amounts = new Map(holdings.map(({ token, amount }) => [token, figureOf(amount)]))
     const point = { atSeconds, value: figureOf(totalValue), amounts }
-    this.points = [...this.points.slice(1 - POINTS_MAX), point]
+    this.points = [...kept, point]
   }
 }
 

@@ -98,17 +98,19 @@ function NextTrigger({ chart: { levels, next }, unit }: OfChart) {
   if (level === undefined) return null
   return (
     <p class="next-trigger">
-      Next trigger: <strong>{level.name}</strong>, at {chartNumber(level.price)} {unit},{' '}
-      {awayText(level.awayPercent)}
+      {level.isReached ? 'Reached' : 'Next trigger'}: <strong>{level.name}</strong>, at{' '}
+      {chartNumber(level.price)} {unit}, {level.isReached ? AT_ONCE : awayText(level.awayPercent)}
     </p>
   )
 }
 
 function awayText(percent: number | null): string {
   if (percent === null) return 'at an unknown distance'
-  if (Math.abs(percent) < 0.005) return 'at the price now'
-  return `${plainPercent(Math.abs(percent))} ${percent > 0 ? 'above' : 'below'} the price now`
+  if (Math.abs(percent) < 0.005) return 'at the last price'
+  return `${plainPercent(Math.abs(percent))} ${percent > 0 ? 'above' : 'below'} the last price`
 }
+
+const AT_ONCE = 'trades at its next slot'
 
 const KINDS: Readonly<Record<PriceChart['levels'][number]['kind'], string>> = {
   trade: 'trades there',
@@ -120,11 +122,12 @@ function Levels({ chart: { levels }, unit }: OfChart) {
   if (levels.length === 0) return null
   return (
     <ul class="levels" aria-label="Levels">
-      {levels.map(({ name, price, kind, awayPercent }) => (
+      {levels.map(({ name, price, kind, awayPercent, isReached }) => (
         <li key={name} class={`level ${kind}`}>
           <span class="name">{name}</span>{' '}
           <span class="muted">
-            {chartNumber(price)} {unit}, {awayText(awayPercent)}; {KINDS[kind]}
+            {chartNumber(price)} {unit}, {awayText(awayPercent)};{' '}
+            {isReached ? `reached, ${AT_ONCE}` : KINDS[kind]}
           </span>
         </li>
       ))}

@@ -78,6 +78,8 @@ export function attentionOf(row: StrategyRow): Attention | undefined {
   const { outcome, reason, detail } = lastSlot
   const tone = outcomeTone(outcome)
   if (tone !== 'bad' && tone !== 'warn') return undefined
+  // Orders by hand have no schedule, so none of them can be missed.
+  if (outcome === 'missed' && row.schedule === '') return undefined
   return { tone, word: outcome, text: plain(reason ?? '') + after(detail) }
 }
 

@@ -8,9 +8,10 @@ import {
   shortAmount,
 } from '../../../parts/wording/amounts.ts'
 import { outcomeTone, plain } from '../../../parts/wording/outcomes.ts'
+import { lateText } from '../../../parts/wording/times.ts'
 import type { FillRow, LimitRow, StrategyRow } from '../../model.ts'
 import type { Store } from '../data/store.ts'
-import { usePage } from '../shell/context.tsx'
+import { useNow, usePage } from '../shell/context.tsx'
 import { strategyHash, whyHash } from '../shell/route.ts'
 import { STRATEGY_TONES, shareTone, WINDOWS } from './labels.ts'
 import { Ago, Meter, Moment, OnChain, Said, Until } from './values.tsx'
@@ -69,13 +70,15 @@ export function State({ row: { state, paused, waits } }: OfStrategy) {
 }
 
 /** A halted, paused or finished strategy is promised no slot. */
-export function NextSlot({ row: { state, nextSlotSeconds, waits } }: OfStrategy) {
+export function NextSlot({ row: { state, nextSlotSeconds } }: OfStrategy) {
   const { store } = usePage()
+  const now = useNow()
   if (store.overview?.halted) return <Unknown>none while halted</Unknown>
   if (state === 'paused') return <Unknown>none while paused</Unknown>
   if (nextSlotSeconds === null) return <Unknown>none</Unknown>
   const atMs = nextSlotSeconds * 1_000
-  const left = <Until atMs={atMs} over={waits === null ? 'due now' : 'due, waits'} />
+  const late = now && lateText(atMs, now)
+  const left = <Until atMs={atMs} over={late ? `waits, ${late}` : 'due now'} />
   return <TwoLines first={left} second={<Moment atMs={atMs} zone />} />
 }
 

@@ -22,6 +22,15 @@ export function Moment(props: { atMs: number; zone?: boolean; text?: string | un
   )
 }
 
+/** The time at which money was read. */
+export function AsOf({ atMs }: { atMs: number }) {
+  return (
+    <>
+      as of <Moment atMs={atMs} />
+    </>
+  )
+}
+
 /** A text of the daemon: its amounts with separators and without excess digits, its UTC moments in the page's time zone. */
 export function Said({ text, nearMs }: { text: string; nearMs?: number }) {
   const { calendar, store } = usePage()

@@ -31,10 +31,12 @@ export function Header({ view }: { view: View }) {
         <p class="status">
           <Pill tone={status.tone}>{status.text}</Pill>
         </p>
-        <HaltButton />
-        <WallClock />
-        <ZoneSwitch />
-        <ThemeSwitch />
+        <div class="tools">
+          <HaltButton />
+          <WallClock />
+          <ZoneSwitch />
+          <ThemeSwitch />
+        </div>
       </div>
     </header>
   )

@@ -12,10 +12,10 @@ import {
   shortAmount,
   signedMoney,
 } from '../../../parts/wording/amounts.ts'
-import { agoText, dayText, isoText, secondsOf } from '../../../parts/wording/times.ts'
+import { agoText, dayText, isoText, secondsOf, timeText } from '../../../parts/wording/times.ts'
 import type { GasTankRow, Holding, HoldingsSeries, Overview, ProfitRow } from '../../model.ts'
 import { HoldingsChart } from '../chart/holdings-chart.tsx'
-import { OnChain } from '../parts/values.tsx'
+import { AsOf, OnChain } from '../parts/values.tsx'
 import { useNow, usePage } from '../shell/context.tsx'
 
 export function HoldingsView() {
@@ -73,26 +73,29 @@ export function Today({ overview }: { overview: Overview }) {
   const { store } = usePage()
   const { totalValue, valueToken, tradedToday, atMs } = overview
   const series = store.series('day')?.series
-  const midnightMs = Date.parse(new Date(atMs).toISOString().slice(0, 10))
-  const from = series && valueAt(series, midnightMs / 1_000)
-  if (totalValue === null || tradedToday === null || typeof from !== 'number') return null
-  const change = Number(totalValue) - from
+  const midnight = secondsOf(isoText(atMs / 1_000).slice(0, 10))
+  const from = series && valueAt(series, midnight)
+  if (totalValue === null || tradedToday === null || from === undefined) return null
+  const change = Number(totalValue) - from.value
   const byFeeds = change - Number(tradedToday)
   return (
     <p class="note-line">
-      Today, from 00:00 UTC: <strong>{signedMoney(change.toFixed(6))}</strong> {valueToken}. Trading
-      against the feeds, fees included: <strong>{signedMoney(tradedToday)}</strong>. Moves of the
-      feeds, deposits and gas: <strong>{signedMoney(byFeeds.toFixed(6))}</strong>.
+      Today, from {timeText(Math.max(midnight, from.at))} UTC:{' '}
+      <strong>{signedMoney(change.toFixed(6))}</strong> {valueToken}. Trading against the feeds,
+      fees included: <strong>{signedMoney(tradedToday)}</strong>. Moves of the feeds, deposits and
+      gas: <strong>{signedMoney(byFeeds.toFixed(6))}</strong>.
     </p>
   )
 }
 
 /** Value at a moment: the last sample before it if that is recent, otherwise the first one after it. */
-function valueAt({ atSeconds, value }: HoldingsSeries, moment: number): number | null | undefined {
-  const after = atSeconds.findIndex((at, index) => at >= moment && value[index] !== null)
-  const before = atSeconds.findLastIndex((at, index) => at < moment && value[index] !== null)
+function valueAt({ atSeconds, value: values }: HoldingsSeries, moment: number) {
+  const after = atSeconds.findIndex((at, index) => at >= moment && values[index] !== null)
+  const before = atSeconds.findLastIndex((at, index) => at < moment && values[index] !== null)
   const isRecent = moment - (atSeconds[before] ?? 0) <= RECENT_SECONDS
-  return value[isRecent ? before : after]
+  const index = isRecent ? before : after
+  const [at, value] = [atSeconds[index], values[index]]
+  return at === undefined || typeof value !== 'number' ? undefined : { at, value }
 }
 
 /** Somewhat more than the distance of samples. */
@@ -109,7 +112,7 @@ function figureCell(amount: string | null, unknown: string, text = money): Cell 
 }
 
 export function Holdings({ overview, brief = false }: { overview: Overview; brief?: boolean }) {
-  const { holdings, valueToken, totalValue } = overview
+  const { holdings, valueToken, totalValue, readAtMs } = overview
   const { store } = usePage()
   const nowMs = useNow() ?? store.daemonNow()
   if (holdings.length === 0) return <Empty>Balances have not been read yet.</Empty>
@@ -127,13 +130,20 @@ export function Holdings({ overview, brief = false }: { overview: Overview; brie
   ]
   const total = { ...figureCell(totalValue, 'not known', roughMoney), kind: 'strong' }
   return (
-    <Table
-      label="Holdings"
-      kind="small-sheet fixed holdings"
-      columns={brief ? columns.slice(0, 3) : columns}
-      rows={holdings}
-      foot={['Total', '', total, ...(brief ? [] : ['', ''])]}
-    />
+    <>
+      <Table
+        label="Holdings"
+        kind="small-sheet fixed holdings"
+        columns={brief ? columns.slice(0, 3) : columns}
+        rows={holdings}
+        foot={['Total', '', total, ...(brief ? [] : ['', ''])]}
+      />
+      {readAtMs !== null && (
+        <p class="note-line muted">
+          <AsOf atMs={readAtMs} />
+        </p>
+      )}
+    </>
   )
 }
 

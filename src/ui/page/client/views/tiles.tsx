@@ -10,10 +10,11 @@ import {
   shortAmount,
   signedMoney,
 } from '../../../parts/wording/amounts.ts'
+import { lateText } from '../../../parts/wording/times.ts'
 import type { GasTankRow, Overview } from '../../model.ts'
 import type { Store } from '../data/store.ts'
-import { Ago, Until } from '../parts/values.tsx'
-import { usePage } from '../shell/context.tsx'
+import { Ago, AsOf, Until } from '../parts/values.tsx'
+import { useNow, usePage } from '../shell/context.tsx'
 import { type View, viewHash } from '../shell/route.ts'
 import { isLow, runwayText } from './holdings.tsx'
 
@@ -27,9 +28,10 @@ type Tile = {
 
 export function Tiles({ overview }: { overview: Overview }) {
   const { store } = usePage()
+  const now = useNow()
   const { counts, gasTank } = overview
   const tiles: readonly Tile[] = [
-    valueTile(overview, store),
+    valueTile(overview, store, now),
     {
       title: 'Strategies',
       view: 'strategies',
@@ -38,7 +40,7 @@ export function Tiles({ overview }: { overview: Overview }) {
       tone: overview.halted !== null && 'bad',
     },
     ...profitTiles(overview),
-    nextTile(store),
+    nextTile(store, now),
     fillsTile(overview, store),
     {
       title: 'Open orders',
@@ -62,17 +64,24 @@ export function Tiles({ overview }: { overview: Overview }) {
   )
 }
 
-function valueTile({ totalValue, valueToken: token }: Overview, store: Store): Tile {
+/** The wallet is read once a minute. */
+const READ_MS_MAX = 90_000
+
+function valueTile(overview: Overview, store: Store, now: number | undefined): Tile {
+  const { totalValue, valueToken: token, readAtMs, ready } = overview
   const title = token === null ? 'Total value' : `Total value, ${token}`
-  if (totalValue === null)
+  if (totalValue === null || readAtMs === null)
     return { title, view: 'holdings', figure: <Unknown />, note: 'partly unknown' }
+  const isCurrent = now !== undefined && ready.ok && now - readAtMs <= READ_MS_MAX
   return {
     title,
     view: 'holdings',
     figure: (
-      <span title={`${fullAmount(totalValue)} ${token ?? ''}`}>{roughMoney(totalValue)}</span>
+      <span class={isCurrent ? '' : 'muted'} title={`${fullAmount(totalValue)} ${token ?? ''}`}>
+        {roughMoney(totalValue)}
+      </span>
     ),
-    note: dayChange(totalValue, store),
+    note: isCurrent ? dayChange(totalValue, store) : <AsOf atMs={readAtMs} />,
   }
 }
 
@@ -116,7 +125,7 @@ function profitTiles({ profit }: Overview): readonly Tile[] {
   ]
 }
 
-function nextTile({ strategies, overview }: Store): Tile {
+function nextTile({ strategies, overview }: Store, now: number | undefined): Tile {
   const [next] = [...strategies.values()]
     .flatMap(({ name, nextSlotSeconds, state }) =>
       nextSlotSeconds === null || state !== 'active'
@@ -129,7 +138,16 @@ function nextTile({ strategies, overview }: Store): Tile {
     return { title, figure: <Unknown>none</Unknown>, note: 'halted', tone: 'bad' }
   if (next === undefined)
     return { title, figure: <Unknown>none</Unknown>, note: 'nothing is scheduled' }
-  return { title, figure: <Until atMs={next.atMs} />, note: <span class="line">{next.name}</span> }
+  const late = now && lateText(next.atMs, now)
+  return {
+    title,
+    figure: late ? 'waits' : <Until atMs={next.atMs} />,
+    note: (
+      <span class="line" title={next.name}>
+        {late ? `${late}, ${next.name}` : next.name}
+      </span>
+    ),
+  }
 }
 
 function fillsTile({ counts }: Overview, store: Store): Tile {

@@ -105,7 +105,8 @@ function levelsOf(
   marks: Marks | undefined,
   now: number | undefined,
 ): readonly Level[] {
-  function levelAt(of: TokenPair | undefined, ratio: Ratio, named: Pick<Level, 'name' | 'kind'>) {
+  type Named = Pick<Level, 'name' | 'kind' | 'isReached'>
+  function levelAt(of: TokenPair | undefined, ratio: Ratio, named: Named) {
     const side = of && sideOf(of, pair)
     if (side === undefined || ratio.num === 0n || ratio.den === 0n) return []
     const { num, den } = ratio
@@ -113,8 +114,8 @@ function levelsOf(
     return [{ ...named, price, awayPercent: now === undefined ? null : (price / now - 1) * 100 }]
   }
   const [own] = pairsOf(strategy)
-  const levels = (marks?.levels ?? []).flatMap(({ name, level, trades }) =>
-    levelAt(own, level, { name, kind: trades ? 'trade' : 'ready' }),
+  const levels = (marks?.levels ?? []).flatMap(({ name, level, trades, isReached }) =>
+    levelAt(own, level, { name, kind: trades ? 'trade' : 'ready', isReached }),
   )
   if (!isBounded(strategy)) return levels
   const traded = { sell: strategy.sell.token, buy: strategy.buy.token }
@@ -122,14 +123,15 @@ function levelsOf(
     const level = strategy.price[bound]
     return level === undefined
       ? []
-      : levelAt(traded, level, { name: `price.${bound}`, kind: 'bound' })
+      : levelAt(traded, level, { name: `price.${bound}`, kind: 'bound', isReached: false })
   })
   return [...levels, ...bounds]
 }
 
 function nearest(levels: readonly Level[]): number | null {
   let best: number | null = null
-  const away = (at: number): number => Math.abs(levels[at]?.awayPercent ?? Infinity)
+  const away = (at: number): number =>
+    levels[at]?.isReached ? 0 : Math.abs(levels[at]?.awayPercent ?? Infinity)
   levels.forEach(({ kind, awayPercent }, at) => {
     if (kind === 'trade' && awayPercent !== null && (best === null || away(at) < away(best)))
       best = at
