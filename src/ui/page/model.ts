@@ -129,8 +129,12 @@ export type ProfitRow = {
   readonly held: readonly {
     readonly token: string
     readonly amount: string
+    /** Part of the amount, paid with the tokens `paidWith` that were not bought here. */
+    readonly ofUnknownCost: string
+    readonly paidWith: readonly string[]
+    /** Of the rest. */
     readonly cost: string
-    readonly value: string | null
+    readonly profit: string | null
   }[]
   /** The last 90 UTC days with trades, oldest first. */
   readonly days: readonly {

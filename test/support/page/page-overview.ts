@@ -91,8 +91,14 @@ export function fullOverview(
       realised: '-12.318004',
       unrealised: '159.172103',
       held: [
-        { token: 'WETH', amount: '2.002113890421990172', cost: '5870.25', value: '6029.12' },
-        { token: 'AERO', amount: '125.5', cost: '150.25', value: null },
+        {
+          ...{ token: 'WETH', amount: '2.002113890421990172', cost: '5870.25', profit: '158.87' },
+          ...{ ofUnknownCost: '0.0233198811', paidWith: ['DAI'] },
+        },
+        {
+          ...{ token: 'AERO', amount: '125.5', cost: '150.25', profit: null },
+          ...{ ofUnknownCost: '0', paidWith: [] },
+        },
       ],
       days: [
         { day: '2026-11-20', fills: 1_204, realised: '1843.2', againstFeed: '-38.12' },

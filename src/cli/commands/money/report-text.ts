@@ -1,6 +1,13 @@
+import { unknownCostText } from '../../../domain/money/amount-text.ts'
 import { briefDecimal, formatAmount, parseAmount } from '../../../domain/money/units.ts'
 import type { Grouping } from '../../../journal/ledger/figures.ts'
-import type { FiguresData, ProfitData, ReportData, TradedData } from '../../json/money-outputs.ts'
+import type {
+  BothData,
+  FiguresData,
+  ProfitData,
+  ReportData,
+  TradedData,
+} from '../../json/money-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
 import { counted, shortText } from '../../text/amount-data.ts'
 import { type Column, spaced, sparkline, tableLines } from '../../text/table.ts'
@@ -156,15 +163,25 @@ function profitLines(profit: ProfitData, columns: number): readonly string[] {
   ]
   const costs: readonly Column<ProfitData['held'][number]>[] = [
     { title: 'BOUGHT AND HELD', cell: ({ amount }) => shortText(amount) },
-    { title: 'COST (FIFO)', cell: ({ cost: own }) => shortText(own.fifo), right: true },
-    { title: 'COST (AVERAGE)', cell: ({ cost: own }) => shortText(own.average), right: true },
+    { title: 'COST (FIFO)', cell: costText('fifo'), right: true },
+    { title: 'COST (AVERAGE)', cell: costText('average'), right: true },
     { title: 'WORTH', cell: ({ value }) => priced(value), right: true },
   ]
   const bought = tableLines(costs, held, columns)
   const lines = [...tableLines(methods, rows, columns)]
   if (proceedsOfUnknownCost.amount !== '0')
     lines.push(`${shortText(proceedsOfUnknownCost)} more came from tokens of unknown cost`)
-  return [...lines, ...(bought.length === 0 ? [] : ['', ...bought])]
+  const unknown = held.flatMap(({ ofUnknownCost: { fifo }, paidWith }) =>
+    fifo.amount === '0' ? [] : [unknownCostText(shortText(fifo), paidWith)],
+  )
+  return [...lines, ...(bought.length === 0 ? [] : ['', ...bought, ...unknown])]
+}
+
+function costText(by: keyof BothData) {
+  return ({ amount, cost, ofUnknownCost }: ProfitData['held'][number]): string =>
+    cost[by].amount === '0' && amount.amount === ofUnknownCost[by].amount
+      ? 'unknown'
+      : shortText(cost[by])
 }
 
 function portfolioLines({ portfolio }: ReportData, columns: number): readonly string[] {

@@ -148,11 +148,13 @@ function profitOf(seen: Observations['profit']): ProfitRow | null {
     cost: text(cost),
     realised: text(realised),
     unrealised: decimalText(unrealised, valueToken.decimals),
-    held: held.map(({ token, amount, cost: own, value }) => ({
+    held: held.map(({ token, amount, ofUnknownCost, paidWith, cost: own, profit }) => ({
       token: token.symbol,
       amount: formatAmount(amount, token.decimals),
+      ofUnknownCost: formatAmount(ofUnknownCost, token.decimals),
+      paidWith,
       cost: text(own),
-      value: decimalText(value, valueToken.decimals),
+      profit: decimalText(profit, valueToken.decimals),
     })),
     days: days.map(({ realised: ofDay, againstFeed, ...day }) => ({
       ...day,

@@ -60,9 +60,14 @@ const reportData: fc.Arbitrary<ReportData> = fc.record({
       realised: both,
       unrealised: orNull(both),
       proceedsOfUnknownCost: amountData,
-      held: fc.array(fc.record({ amount: amountData, cost: both, value: orNull(amountData) }), {
-        maxLength: 4,
-      }),
+      held: fc.array(
+        fc.record({
+          ...{ amount: amountData, cost: both, ofUnknownCost: both },
+          paidWith: fc.array(token, { minLength: 1, maxLength: 4 }),
+          value: orNull(amountData),
+        }),
+        { maxLength: 4 },
+      ),
     }),
   ),
   portfolio: fc.record({

@@ -1,8 +1,10 @@
 import { useEffect } from 'preact/hooks'
+import { unknownCostText } from '../../../../domain/money/amount-text.ts'
 import { durationText } from '../../../../domain/text/duration.ts'
 import { Amount, Card, Command, Empty, Fact, Unknown } from '../../../parts/elements.tsx'
 import { type Cell, type Column, column, figures, NONE, Table } from '../../../parts/table.tsx'
 import {
+  amountText,
   count,
   differenceOf,
   fullAmount,
@@ -153,14 +155,20 @@ function priceAgeCell(holding: Holding, nowMs: number): Cell {
   return { text: agoText(pricedAtMs, nowMs), kind: isOld(holding, nowMs) ? 'old' : '' }
 }
 
+function isUnknown({ amount, ofUnknownCost, cost }: ProfitRow['held'][number]): boolean {
+  return cost === '0' && amount === ofUnknownCost
+}
+
 function Profit({ profit }: { profit: ProfitRow }) {
   const { held, token, cost, realised, unrealised } = profit
   const columns: readonly Column<ProfitRow['held'][number]>[] = [
     column('name', 'Token', (each) => each.token),
     figures('amount', 'Amount', (each) => figureCell(each.amount, '', shortAmount)),
-    figures('cost', `Cost, ${token}`, (each) => figureCell(each.cost, '')),
+    figures('cost', `Cost, ${token}`, (each) =>
+      figureCell(isUnknown(each) ? null : each.cost, 'unknown'),
+    ),
     figures('profit', `Profit, ${token}`, (each) =>
-      profitCell(each.value === null ? null : differenceOf(each.value, each.cost)),
+      profitCell(isUnknown(each) ? null : each.profit, isUnknown(each) ? 'unknown' : undefined),
     ),
   ]
   const total = { ...profitCell(unrealised), kind: 'strong' }
@@ -177,6 +185,11 @@ function Profit({ profit }: { profit: ProfitRow }) {
           foot={['Unrealised', '', figureCell(cost, ''), total]}
         />
       )}
+      {held.map(({ token: bought, ofUnknownCost, paidWith }) => (
+        <p class="note-line" key={bought} hidden={ofUnknownCost === '0'}>
+          {unknownCostText(amountText({ amount: ofUnknownCost, token: bought }), paidWith)}.
+        </p>
+      ))}
       <p class="note-line">
         Realised since the first order: <strong>{signedMoney(realised)}</strong> {token}. At average
         cost, before gas and charges.
