@@ -184,7 +184,10 @@ function costText(by: keyof BothData) {
       : shortText(cost[by])
 }
 
-function portfolioLines({ portfolio }: ReportData, columns: number): readonly string[] {
+function portfolioLines(
+  { portfolio, untilAt: at }: ReportData,
+  columns: number,
+): readonly string[] {
   const { unknown, total, holdings, past } = portfolio
   const now =
     unknown === null
@@ -196,7 +199,7 @@ function portfolioLines({ portfolio }: ReportData, columns: number): readonly st
       const held = amount === null ? `${token} not read` : shortText(amount)
       return `  ${held}${value === null ? '' : ` (${shortText(value)})`}`
     }),
-    ...sparkline(past, columns),
+    ...sparkline([...past, { at, value: total }], columns),
   ]
 }
 

@@ -16,48 +16,36 @@ type HoldingsCurveOptions = Omit<HoldingsFileOptions, 'file'> & {
   readonly value: () => Valued
 }
 
-/** In the first hour, readings of the wallet this far apart are kept, in memory alone. */
+/** In the first hour, readings of the wallet this far apart are recorded. */
 const FIRST_SECONDS = 3_600
-const FIRST_EVERY_SECONDS = 5
+const FIRST_EVERY_SECONDS = 10
 
 /** Records holdings every ten minutes, starting with the first read of the wallet, and each reading of the first hour. */
 export function createHoldingsCurve({ stateDir, value, ...options }: HoldingsCurveOptions) {
   const file = openHoldingsFile({ ...options, file: join(stateDir, HOLDINGS_FILE) })
   const now = (): number => Math.floor(options.nowMs() / 1000)
-  let nextSeconds: number | undefined
   let startSeconds: number | undefined
-  const first: HoldingsSample[] = []
+  let lastSeconds = 0
 
-  function noteFirstHour(): void {
-    const nowSeconds = now()
-    startSeconds ??= nowSeconds
-    const since = nowSeconds - (first.at(-1)?.at ?? startSeconds)
-    if (nowSeconds - startSeconds > FIRST_SECONDS || since < FIRST_EVERY_SECONDS) return
-    first.push(sampleNow(value(), nowSeconds))
-  }
-
-  function noteWhenDue(): void {
+  function noteEvery(seconds: number): void {
     const nowSeconds = now()
     // A clock set back must not delay the next sample by as much.
-    const isDue =
-      nextSeconds !== undefined &&
-      (nowSeconds >= nextSeconds || nextSeconds - nowSeconds > SAMPLE_SECONDS)
-    if (!isDue) return
-    nextSeconds = nowSeconds + SAMPLE_SECONDS
+    if (Math.abs(nowSeconds - lastSeconds) < seconds) return
+    lastSeconds = nowSeconds
     void file.add(sampleNow(value(), nowSeconds))
   }
 
   return {
     observe({ type }: RuntimeEvent): void {
       if (type === 'portfolio') {
-        nextSeconds ??= now()
-        noteFirstHour()
+        startSeconds ??= now()
+        if (now() - startSeconds <= FIRST_SECONDS) noteEvery(FIRST_EVERY_SECONDS)
       }
       // Emitted at each turn of the loop, even if no node answers; then the sample shows that nothing was read.
-      if (type === 'open-orders') noteWhenDue()
+      if (type === 'open-orders' && startSeconds !== undefined) noteEvery(SAMPLE_SECONDS)
     },
     async series(range: HoldingsRange): Promise<HoldingsSeries> {
-      return seriesOf(await file.samples(), range, now(), first)
+      return seriesOf(await file.samples(), range, now())
     },
   }
 }
@@ -221,6 +209,7 @@ const SAMPLE_SECONDS = 10 * MINUTE
 
 /** Distance between kept samples, by age. Older samples are dropped. */
 const KEPT = [
+  { upToSeconds: DAY, everySeconds: FIRST_EVERY_SECONDS },
   { upToSeconds: 2 * DAY, everySeconds: SAMPLE_SECONDS },
   { upToSeconds: 60 * DAY, everySeconds: HOUR },
   { upToSeconds: 5 * 366 * DAY, everySeconds: DAY },
@@ -234,7 +223,7 @@ const TOKENS_MAX = 50
 const RANGES: Readonly<
   Record<HoldingsRange, { readonly spanSeconds: number; readonly stepSeconds: number }>
 > = {
-  day: { spanSeconds: DAY, stepSeconds: SAMPLE_SECONDS },
+  day: { spanSeconds: DAY, stepSeconds: FIRST_EVERY_SECONDS },
   week: { spanSeconds: 7 * DAY, stepSeconds: HOUR },
   month: { spanSeconds: 30 * DAY, stepSeconds: 4 * HOUR },
   year: { spanSeconds: 366 * DAY, stepSeconds: DAY },
@@ -272,21 +261,18 @@ function firstOfEach(
   })
 }
 
-/** A value in a token other than the newest sample's is null. `first`: detail, shown in the day's range alone. */
+/** A value in a token other than the newest sample's is null. */
 export function seriesOf(
   samples: readonly HoldingsSample[],
   range: HoldingsRange,
   nowSeconds: number,
-  first: readonly HoldingsSample[] = [],
 ): HoldingsSeries {
   const { spanSeconds, stepSeconds } = RANGES[range]
   const [after, until] = [nowSeconds - spanSeconds, nowSeconds + AHEAD_SECONDS_MAX]
-  const coarse = firstOfEach(samples, (at) =>
+  const inOrder = samples.toSorted((a, b) => a.at - b.at)
+  const shown = firstOfEach(inOrder, (at) =>
     at > after && at <= until ? Math.floor(at / stepSeconds) : undefined,
   )
-  const detail = range === 'day' ? first.filter(({ at }) => at > after && at <= until) : []
-  const known = new Map([...coarse, ...detail].map((sample) => [sample.at, sample]))
-  const shown = [...known.values()].sort((a, b) => a.at - b.at)
   const valueToken = samples.at(-1)?.valueToken ?? null
   const tokens = [...new Set(shown.flatMap(({ held }) => Object.keys(held)))].slice(0, TOKENS_MAX)
   return {

@@ -4,8 +4,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   createHoldingsCurve,
+  HOLDINGS_FILE,
   type HoldingsSample,
   openHoldingsFile,
+  readHoldings,
   seriesOf,
   thinned,
 } from '../../../../src/ui/page/server/holdings.ts'
@@ -216,10 +218,11 @@ test('holdings are sampled every ten minutes once read, and as null if unread', 
   expect((await curve.series('day')).atSeconds.length).toBeGreaterThan(0)
 })
 
-test('each reading of the first hour is shown, and later ones every ten minutes', async () => {
+test('each reading of the first hour is shown, and later ones every ten minutes, as a report reads them', async () => {
   const clock = { seconds: NOW }
+  const stateDir = temporaryDirectory()
   const curve = createHoldingsCurve({
-    stateDir: temporaryDirectory(),
+    stateDir,
     nowMs: () => clock.seconds * 1000,
     value: () => ({ valueToken: 'USDC', totalValue: `${clock.seconds - NOW}`, holdings: [] }),
     warn: (message) => {
@@ -237,8 +240,23 @@ test('each reading of the first hour is shown, and later ones every ten minutes'
   expect((await curve.series('day')).value).toEqual([0, 60, 120, 180, 240])
   expect((await curve.series('week')).value).toEqual([0])
   readings(180)
-  expect((await curve.series('day')).value.length).toBe(61 + 12)
+  const { value } = await curve.series('day')
+  expect(value.length).toBe(61 + 12)
+  const read = await readHoldings(join(stateDir, HOLDINGS_FILE))
+  expect(read.map((each) => each.value)).toEqual(value)
+  expect((await seriesAfterRestart(stateDir, clock.seconds)).value).toEqual(value)
 })
+
+/** The page of a daemon that starts again. */
+function seriesAfterRestart(stateDir: string, nowSeconds: number) {
+  const value = () => ({ valueToken: 'USDC', totalValue: null, holdings: [] })
+  const warn = (message: string) => {
+    throw new Error(message)
+  }
+  return createHoldingsCurve({ stateDir, nowMs: () => nowSeconds * 1000, value, warn }).series(
+    'day',
+  )
+}
 
 function held(token: string, amount: string | null): Valued['holdings'][number] {
   return { token, amount, value: null, pricedAtMs: null }
