@@ -49,5 +49,5 @@ test('a purchase and a sale state their price in the same direction, as `why` do
   for (const { feed } of [bought, sold])
     expect(feed).toMatch(/^feed +2,500 USDC per WETH \(WETH\/USDC, \d+ s old\)$/)
   // For scripts: the amount sold for one unit bought, in enough digits.
-  expect(sold.report.price).toMatch(/^0\.000400\d{13,}$/)
+  expect(sold.report.price).toMatch(/^0\.0004005\d{10,}$/)
 })

@@ -86,7 +86,7 @@ const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
     cell: ({ trade }: GroupRow) => (trade === undefined ? '' : cell(trade)),
   })),
   {
-    title: 'PROFIT',
+    title: 'PROFIT (FIFO)',
     cell: ({ group: { realised }, isFirst }) =>
       realised === null || !isFirst || realised.fifo.amount === '0'
         ? ''
@@ -114,7 +114,7 @@ function legendLines({ total, groups, valueToken }: ReportData, by: How['by']): 
     (group) => group.realised !== null && group.realised.fifo.amount !== '0',
   )
   if (isGrouped && hasProfit && valueToken !== null)
-    lines.push(`PROFIT: realised by FIFO, in ${valueToken}`)
+    lines.push(`PROFIT (FIFO): realised, in ${valueToken}; the page shows it at average cost`)
   return lines
 }
 
