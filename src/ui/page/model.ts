@@ -129,9 +129,9 @@ export type ProfitRow = {
   readonly held: readonly {
     readonly token: string
     readonly amount: string
-    /** Part of the amount, paid with the tokens `paidWith` that were not bought here. */
+    /** Part of the amount, and a sentence about it; empty for none. */
     readonly ofUnknownCost: string
-    readonly paidWith: readonly string[]
+    readonly unknownCost: string
     /** Of the rest. */
     readonly cost: string
     readonly profit: string | null

@@ -1,3 +1,4 @@
+import { amountText, unknownCostText } from '../../../domain/money/amount-text.ts'
 import { ETHER } from '../../../domain/money/token.ts'
 import { type Address, formatAmount } from '../../../domain/money/units.ts'
 import { formatDay } from '../../../domain/schedule/civil-date.ts'
@@ -152,7 +153,8 @@ function profitOf(seen: Observations['profit']): ProfitRow | null {
       token: token.symbol,
       amount: formatAmount(amount, token.decimals),
       ofUnknownCost: formatAmount(ofUnknownCost, token.decimals),
-      paidWith,
+      unknownCost:
+        ofUnknownCost === 0n ? '' : unknownCostText(amountText(ofUnknownCost, token), paidWith),
       cost: text(own),
       profit: decimalText(profit, valueToken.decimals),
     })),

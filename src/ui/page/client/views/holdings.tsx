@@ -1,10 +1,8 @@
 import { useEffect } from 'preact/hooks'
-import { unknownCostText } from '../../../../domain/money/amount-text.ts'
 import { durationText } from '../../../../domain/text/duration.ts'
 import { Amount, Card, Command, Empty, Fact, Unknown } from '../../../parts/elements.tsx'
 import { type Cell, type Column, column, figures, NONE, Table } from '../../../parts/table.tsx'
 import {
-  amountText,
   count,
   differenceOf,
   fullAmount,
@@ -12,6 +10,7 @@ import {
   percent,
   roughMoney,
   shortAmount,
+  shortAmountsIn,
   signedMoney,
 } from '../../../parts/wording/amounts.ts'
 import { agoText, dayText, isoText, secondsOf } from '../../../parts/wording/times.ts'
@@ -185,9 +184,9 @@ function Profit({ profit }: { profit: ProfitRow }) {
           foot={['Unrealised', '', figureCell(cost, ''), total]}
         />
       )}
-      {held.map(({ token: bought, ofUnknownCost, paidWith }) => (
-        <p class="note-line" key={bought} hidden={ofUnknownCost === '0'}>
-          {unknownCostText(amountText({ amount: ofUnknownCost, token: bought }), paidWith)}.
+      {held.map(({ token: bought, unknownCost }) => (
+        <p class="note-line" key={bought} hidden={unknownCost === ''}>
+          {shortAmountsIn(unknownCost)}.
         </p>
       ))}
       <p class="note-line">
