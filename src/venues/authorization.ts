@@ -3,10 +3,11 @@ import {
   authorizationDead,
   authorizationWithdrawn,
 } from '../journal/events/order/authorizations.ts'
-import { type PaperFilled, paperFilled } from '../journal/events/order/fills.ts'
+import { paperFilled } from '../journal/events/order/fills.ts'
 import { orderAccepted, orderEnded } from '../journal/events/order/outcomes.ts'
 import type { JournalEvent } from '../journal/events/registry.ts'
 import { limitHit } from '../journal/projections/limits.ts'
+import type { Booked } from '../journal/projections/order-reducer.ts'
 import type { CloseReason } from '../journal/records.ts'
 import type { OpenIntent } from '../journal/state/daemon-state.ts'
 import type { SeenBlock } from '../ports.ts'
@@ -102,7 +103,7 @@ export function withdraw(
 export function recordPaperFill(
   context: OrderContext,
   { intent, attempt }: OpenIntent,
-  booked: Pick<PaperFilled, 'paid' | 'received' | 'feed' | 'fee'>,
+  booked: Booked,
 ): Promise<void> {
   return context.ports.journal.append(paperFilled({ intentId: intent.id, attempt, ...booked }))
 }

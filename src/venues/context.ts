@@ -34,6 +34,8 @@ export type OrderContext = {
   readonly strategies: ReadonlyMap<string, Strategy>
   /** Feeds of a pair's price, sell per buy; undefined if no feeds connect the pair. */
   readonly pricePath: (sell: Token, buy: Token) => PricePath | undefined
+  /** Token that reports value everything in; undefined without a price feed. */
+  readonly valueToken: Token | undefined
   readonly hashPermit: (permit: Permit) => Hex
   /** Comparison of the trading wallet, and of the account that makes calls. */
   readonly compared: { readonly trader: WalletComparison; readonly account: WalletComparison }

@@ -125,7 +125,12 @@ const EXAMPLES: Examples = {
   profit: [
     {
       valueToken: USDC,
-      held: [{ token: WETH, amount: 10n ** 18n, cost: 2_400_000_000n, value: 2_500_000_000n }],
+      held: [
+        {
+          ...{ token: WETH, amount: 10n ** 18n, ofUnknownCost: 0n, paidWith: [] },
+          ...{ cost: 2_400_000_000n, value: 2_500_000_000n, profit: 100_000_000n },
+        },
+      ],
       cost: 2_400_000_000n,
       realised: 5_000_000n,
       unrealised: 100_000_000n,

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Worth } from '../../src/domain/money/price.ts'
 import type { Token } from '../../src/domain/money/token.ts'
 import { type CostMethod, Positions } from '../../src/journal/ledger/positions.ts'
 import { DAI, USDC, WETH } from '../unit/journal/ledger/entries.ts'
@@ -22,8 +23,8 @@ const isNone = ({ num }: Exact): boolean => num === 0n
 
 const NONE = exact(0n)
 
-/** Amount and cost of one lot. The average method merges all lots into one. */
-type Piece = { amount: Exact; cost: Exact }
+/** Amount and cost of one lot. The average method merges the lots of known cost into one, and the others into another. */
+type Piece = { amount: Exact; cost: Exact; isKnown: boolean }
 
 /** A reference ledger without rounding, built from lists and fractions. */
 class Reference {
@@ -36,48 +37,71 @@ class Reference {
     this.#method = method
   }
 
-  take({ sell, buy, paid, received }: Move): void {
+  take({ sell, buy, paid, received, worth }: Move): void {
     if (sell === USDC) {
-      this.#put(buy, { amount: exact(received), cost: exact(paid) })
+      this.#put(buy, { amount: exact(received), cost: exact(paid), isKnown: true })
       return
     }
     const given = this.#give(sell, exact(paid))
     const known = times(exact(received), over(given.amount, exact(paid)))
-    if (buy !== USDC) {
-      if (!isNone(known)) this.#put(buy, { amount: known, cost: given.cost })
+    const rest = minus(exact(received), known)
+    if (buy === USDC) {
+      this.realised = plus(this.realised, minus(known, given.cost))
+      this.ofUnknownCost = plus(this.ofUnknownCost, rest)
       return
     }
-    this.realised = plus(this.realised, minus(known, given.cost))
-    this.ofUnknownCost = plus(this.ofUnknownCost, minus(exact(received), known))
+    const unknown = minus(exact(paid), given.amount)
+    const cost = worth ? times(unknown, exact(worth.price.num, worth.price.den)) : NONE
+    this.ofUnknownCost = plus(this.ofUnknownCost, cost)
+    if (!isNone(known)) this.#put(buy, { amount: known, cost: given.cost, isKnown: true })
+    if (!isNone(rest)) this.#put(buy, { amount: rest, cost, isKnown: worth !== undefined })
   }
 
-  held(token: Token): Piece {
-    return (this.#pieces.get(token) ?? []).reduce(
-      (sum, piece) => ({
-        amount: plus(sum.amount, piece.amount),
-        cost: plus(sum.cost, piece.cost),
-      }),
-      { amount: NONE, cost: NONE },
-    )
+  held(token: Token, isKnown: boolean): Piece {
+    return (this.#pieces.get(token) ?? [])
+      .filter((piece) => piece.isKnown === isKnown)
+      .reduce(
+        (sum, piece) => ({
+          amount: plus(sum.amount, piece.amount),
+          cost: plus(sum.cost, piece.cost),
+          isKnown,
+        }),
+        { amount: NONE, cost: NONE, isKnown },
+      )
   }
 
   #put(token: Token, piece: Piece): void {
     const pieces = this.#pieces.get(token) ?? []
     this.#pieces.set(token, [...pieces, piece])
-    if (this.#method === 'average') this.#pieces.set(token, [this.held(token)])
+    if (this.#method === 'fifo') return
+    const merged = [this.held(token, true), this.held(token, false)]
+    this.#pieces.set(
+      token,
+      merged.filter(({ amount }) => !isNone(amount)),
+    )
   }
 
-  #give(token: Token, wanted: Exact): Piece {
-    const given: Piece = { amount: NONE, cost: NONE }
+  /** Returns the part of known cost. */
+  #give(token: Token, wanted: Exact): Pick<Piece, 'amount' | 'cost'> {
+    const given = { amount: NONE, cost: NONE }
     const left: Piece[] = []
-    for (const { amount, cost } of this.#pieces.get(token) ?? []) {
-      const missing = minus(wanted, given.amount)
-      const part = isLess(amount, missing) ? amount : missing
+    const pieces = this.#pieces.get(token) ?? []
+    const all = pieces.reduce((sum, { amount }) => plus(sum, amount), NONE)
+    let missing = wanted
+    for (const { amount, cost, isKnown } of pieces) {
+      const share =
+        this.#method === 'average' && isLess(wanted, all)
+          ? times(amount, over(wanted, all))
+          : missing
+      const part = isLess(amount, share) ? amount : share
       const partCost = times(cost, over(part, amount))
-      given.amount = plus(given.amount, part)
-      given.cost = plus(given.cost, partCost)
+      missing = minus(missing, part)
+      if (isKnown) {
+        given.amount = plus(given.amount, part)
+        given.cost = plus(given.cost, partCost)
+      }
       if (isLess(part, amount))
-        left.push({ amount: minus(amount, part), cost: minus(cost, partCost) })
+        left.push({ amount: minus(amount, part), cost: minus(cost, partCost), isKnown })
     }
     this.#pieces.set(token, left)
     return given
@@ -89,6 +113,7 @@ type Move = {
   readonly buy: Token
   readonly paid: bigint
   readonly received: bigint
+  readonly worth?: Worth | undefined
 }
 
 const METHODS = ['fifo', 'average'] as const
@@ -97,9 +122,15 @@ function moves(
   pairs: readonly (readonly [Token, Token])[],
   amount: fc.Arbitrary<bigint>,
 ): fc.Arbitrary<readonly Move[]> {
+  const price = fc.record({ num: fc.constantFrom(2n, 3n), den: fc.constantFrom(2n, 3n) })
+  const worth = fc.option(fc.record({ token: fc.constant(USDC.address), price }), {
+    nil: undefined,
+  })
   const move = fc
-    .tuple(fc.constantFrom(...pairs), amount, amount)
-    .map(([[sell, buy], paid, received]) => ({ sell, buy, paid, received }))
+    .tuple(fc.constantFrom(...pairs), amount, amount, worth)
+    .map(([[sell, buy], paid, received, priced]) => {
+      return { sell, buy, paid, received, worth: buy === USDC ? undefined : priced }
+    })
   return fc.array(move, { minLength: 1, maxLength: 40, size: 'max' })
 }
 
@@ -120,10 +151,13 @@ function follow(method: CostMethod, trades: readonly Move[]) {
   const [positions, reference] = [new Positions(method, USDC), new Reference(method)]
   let [reported, spent, earned] = [0n, 0n, 0n]
   for (const trade of trades) {
+    const before = positions.profit.proceedsOfUnknownCost
     reported += positions.take(trade)
     reference.take(trade)
-    if (trade.sell === USDC) spent += trade.paid
-    if (trade.buy === USDC) earned += trade.received
+    // A purchase paid with tokens of unknown cost is booked as their sale and as a purchase, both at the feeds' value.
+    const valued = trade.buy === USDC ? 0n : positions.profit.proceedsOfUnknownCost - before
+    spent += trade.sell === USDC ? trade.paid : valued
+    earned += trade.buy === USDC ? trade.received : valued
   }
   const { realised, proceedsOfUnknownCost } = positions.profit
   const held = positions.positions
@@ -158,7 +192,7 @@ test.each(METHODS)('the reported profit never exceeds exact arithmetic: %s', (me
       expect(isLess(reference.realised, exact(realised))).toBe(false)
       if (isLess(exact(realised), reference.realised)) rounded += 1
       for (const { token, held: amount } of held)
-        expect(exact(amount)).toEqual(reference.held(token).amount)
+        expect(exact(amount)).toEqual(reference.held(token, true).amount)
     }),
     { numRuns: 400 },
   )
@@ -180,8 +214,10 @@ test.each(METHODS)(
         expect(isNear(realised, reference.realised)).toBe(true)
         expect(isNear(proceedsOfUnknownCost, reference.ofUnknownCost)).toBe(true)
         for (const each of held) {
-          expect(isNear(each.held, reference.held(each.token).amount)).toBe(true)
-          expect(isNear(each.cost, reference.held(each.token).cost)).toBe(true)
+          const [known, unknown] = [true, false].map((is) => reference.held(each.token, is))
+          expect(isNear(each.held, known?.amount ?? NONE)).toBe(true)
+          expect(isNear(each.cost, known?.cost ?? NONE)).toBe(true)
+          expect(isNear(each.heldOfUnknownCost, unknown?.amount ?? NONE)).toBe(true)
         }
         if (realised !== 0n) profits += 1
       }),
@@ -190,3 +226,54 @@ test.each(METHODS)(
     expect(profits).toBeGreaterThan(100)
   },
 )
+
+test.each(METHODS)(
+  'what is held of every token is what was bought less what was sold: %s',
+  (method) => {
+    let unknown = 0
+    fc.assert(
+      fc.property(fc.oneof(moves(ANY, FEW), moves(ANY, MANY)), (trades) => {
+        const balances = new Map<Token, bigint>()
+        for (const { sell, buy, paid, received } of trades) {
+          // Tokens that were not bought here pay what is missing.
+          const rest = (balances.get(sell) ?? 0n) - paid
+          balances.set(sell, rest < 0n ? 0n : rest)
+          balances.set(buy, (balances.get(buy) ?? 0n) + received)
+        }
+        const bought = follow(method, trades).held.filter(({ token }) => token !== USDC)
+        for (const { token, held, heldOfUnknownCost } of bought) {
+          expect(held + heldOfUnknownCost).toBe(balances.get(token))
+          if (heldOfUnknownCost > 0n) unknown += 1
+        }
+      }),
+      { numRuns: 200 },
+    )
+    expect(unknown).toBeGreaterThan(20)
+  },
+)
+
+test('what the strategies bought less what they sold is what is held of every token', () => {
+  const name = fc.constantFrom('one', 'two', 'three')
+  const fills = moves(ANY, FEW).chain((trades) =>
+    fc.tuple(...trades.map((trade) => name.map((strategy) => ({ ...trade, strategy })))),
+  )
+  fc.assert(
+    fc.property(fills, (trades) => {
+      const positions = new Positions('fifo', USDC)
+      // One strategy first buys more than all sell later.
+      const stock = [WETH, DAI].map((buy) => {
+        return { strategy: 'one', sell: USDC, buy, paid: 1n, received: 1_000n }
+      })
+      for (const trade of [...stock, ...trades]) positions.take(trade)
+      const sums = new Map<Token, bigint>()
+      for (const { traded } of positions.strategies.values())
+        for (const { sell, buy, paid, received } of traded.values()) {
+          sums.set(sell, (sums.get(sell) ?? 0n) - paid)
+          sums.set(buy, (sums.get(buy) ?? 0n) + received)
+        }
+      for (const { token, held, heldOfUnknownCost } of positions.positions)
+        expect([held, heldOfUnknownCost]).toEqual([sums.get(token), 0n])
+    }),
+    { numRuns: 100 },
+  )
+})

@@ -608,6 +608,7 @@ export class Simulation {
       strategies,
       mode: this.#mode,
       pricePath: PRICE_PATHS,
+      valueToken: USDC,
       trusted: run.trusted,
       hashPermit: this.#hashPermit,
       wallet: {

@@ -156,7 +156,9 @@ describe('the dialog of a strategy', () => {
 
   test('shows profit, next trigger and levels, and tells purchases from sales', async () => {
     const { dialog, faults, close } = await openDialog('take-profit')
-    expect(await dialog.locator('.money').textContent()).toContain('−12.40 USDC realised')
+    const money = await dialog.locator('.money').textContent()
+    expect(money).toContain('−12.40 USDC realised')
+    expect(money).toContain('USDC unrealised, at average cost')
     expect(await dialog.locator('.next-trigger').textContent()).toMatch(
       /Next trigger: below 2940, at 2,940 USDC, [\d.]+ % (below|above) the last price/,
     )

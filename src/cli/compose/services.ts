@@ -7,6 +7,7 @@ import { createPricePaths } from '../../domain/money/price.ts'
 import { trustedCode } from '../../domain/order/contract.ts'
 import { DEFAULT_POLICY, type ExecutionPolicy } from '../../domain/policy.ts'
 import { type ChainSettings, hasSwaps, type Settings } from '../../domain/settings.ts'
+import { valueTokenOf } from '../../engine/accounts/portfolio.ts'
 import type { Foundations } from '../../engine/daemon.ts'
 import type { RuntimeEvent } from '../../journal/runtime-event.ts'
 import type {
@@ -96,6 +97,7 @@ export function compose(input: ComposeInput) {
     strategies,
     mode: settings.mode,
     pricePath: files.pricePath,
+    valueToken: valueTokenOf(settings.prices.values()),
     trusted: files.trusted,
     hashPermit,
     // One wallet takes its turns once.

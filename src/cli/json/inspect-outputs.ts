@@ -226,9 +226,10 @@ const costs = s.object('expected costs', {
   source: s.oneOf('basis of the averages; `none` if nothing is known', SOURCES),
   orders: s.count('fills and calls of the last 30 days; 0 without any'),
   ordersPerMonth: s.nullable(
-    'most orders in the next 30 days by the schedule; for a price rule those of the last 30; null if unknown',
+    'most orders in 30 days from the next slot, by schedule and caps; for a price rule those of the last 30; null if unknown',
     s.count(),
   ),
+  ordersBoundBy: s.nullable('cap that leaves fewer orders than slots; null without one', s.text()),
   items: s.list('costs, by kind and token', {
     what: s.oneOf(
       '`execution`: against the feeds, fee included; `fee`: the part the service states',

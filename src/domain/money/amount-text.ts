@@ -69,3 +69,9 @@ function perUnit(num: bigint, den: bigint): string {
 export function feedText(bps: number): string {
   return bps < 0 ? `${-bps} bps worse than the feed` : `${bps} bps better than the feed`
 }
+
+/** Why a bought amount has no known cost. */
+export function unknownCostText(amount: string, paidWith: readonly string[]): string {
+  const them = paidWith.length > 1 ? 'were' : 'was'
+  return `${amount} bought at unknown cost: paid with ${paidWith.join(', ')} that ${them} not bought here`
+}

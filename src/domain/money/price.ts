@@ -1,6 +1,6 @@
 import type { PriceBounds } from '../strategy.ts'
-import type { Pair, Token } from './token.ts'
-import { type BaseUnits, compareRatio, PAR, type Ratio } from './units.ts'
+import type { Asset, Pair, Token } from './token.ts'
+import { type Address, type BaseUnits, compareRatio, PAR, type Ratio } from './units.ts'
 
 /** A configured Chainlink-style feed: price of one whole `base` in whole `quote`. */
 export type PriceFeed = {
@@ -94,6 +94,9 @@ function sequencerIsUp(feed: PriceFeed, reading: FeedReading, nowSeconds: number
   )
 }
 
+/** Value of a sold token by the feeds at signing: base units of `token` per sold base unit. */
+export type Worth = { readonly token: Address; readonly price: Ratio }
+
 /** Feeds whose prices multiply to one price. Each leg says whether its feed is inverted first. */
 export type PricePath = readonly { readonly feed: PriceFeed; readonly inverted: boolean }[]
 
@@ -184,6 +187,20 @@ export function pricesAt(
     const answer = acceptPath(pathOf(sell, buy), block.readings, block.blockTimeSeconds)
     return answer.ok ? answer.price.ratio : undefined
   }
+}
+
+/**
+ * Value of a sold token in the value token, for reports alone; undefined without a price, or if the value token is bought or
+ * sold itself.
+ */
+export function worthAt(
+  valueToken: Token | undefined,
+  { sell, buy }: { readonly sell: Asset; readonly buy: Asset },
+  priceOf: ReturnType<typeof pricesAt>,
+): Worth | undefined {
+  if (valueToken === undefined || valueToken.address === buy.token.address) return undefined
+  const price = priceOf(valueToken, sell.token)
+  return price && { token: valueToken.address, price }
 }
 
 /** Market price by the newest rounds, of any age: for simulated counterparties, never for decisions. */

@@ -1,3 +1,4 @@
+import type { Worth } from '../money/price.ts'
 import type { Address, BaseUnits, Hex, Ratio } from '../money/units.ts'
 
 /**
@@ -53,6 +54,8 @@ export type PermitRecord = Permit & {
   readonly fromBlock: bigint
   /** Feed price in the newest block when it was recorded, sell base units per buy base unit; undefined without one, and in older records. */
   readonly feed?: Ratio | undefined
+  /** Value of the sold token then; undefined without one, if either token is the value token, and in older records. */
+  readonly worth?: Worth | undefined
   /** The service's fee by the quote, in sell base units, included in the price. Absent in older records. */
   readonly fee?: BaseUnits | undefined
 }

@@ -1,3 +1,4 @@
+import type { Worth } from '../../domain/money/price.ts'
 import type { Token } from '../../domain/money/token.ts'
 import type { Hex } from '../../domain/money/units.ts'
 import type { IntentId } from '../../domain/order/intent.ts'
@@ -19,6 +20,7 @@ export type Trade = OfOrder & {
   readonly received: bigint
   /** Received amount against the feeds' price at signing; undefined without a feed price. */
   readonly vsFeedBps: number | undefined
+  readonly worth?: Worth | undefined
   /** The service's part of the paid amount; undefined if not reported. */
   readonly fee: bigint | undefined
   /** Undefined on paper. */

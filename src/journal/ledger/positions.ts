@@ -8,7 +8,7 @@ import type { Trade } from './entry.ts'
  * - a sale for the value token realises the received amount less the cost as profit
  * - an exchange for another token passes the cost on and realises nothing
  * Tokens that the wallet held before, or was given, have no cost here. They never count as free, so their proceeds are no
- * profit.
+ * profit. What they buy costs their value by the feeds at signing if the journal has it; otherwise its cost is unknown too.
  * A sale uses up bought tokens first. Rounding of a partial cost goes against us.
  */
 
@@ -16,7 +16,14 @@ import type { Trade } from './entry.ts'
 export type CostMethod = 'fifo' | 'average'
 
 /** Base units of a token bought together, and their cost in base units of the value token. */
-type Lot = { amount: bigint; cost: bigint }
+type Lot = {
+  amount: bigint
+  cost: bigint
+  /** Symbols of the tokens of unknown cost that paid for it; empty if its cost is known. */
+  paidWith: ReadonlySet<string>
+}
+
+const KNOWN: Lot['paidWith'] = new Set()
 
 type Position = {
   readonly token: Token
@@ -24,8 +31,10 @@ type Position = {
   readonly held: bigint
   /** Cost of `held`, in base units of the value token. */
   readonly cost: bigint
-  /** Received in exchange for tokens of unknown cost. */
+  /** Received in exchange for tokens of unknown cost, and not sold since. */
   readonly heldOfUnknownCost: bigint
+  /** Symbols of those tokens. */
+  readonly paidWith: readonly string[]
 }
 
 type Profit = {
@@ -45,18 +54,18 @@ export type StrategyTrades = {
   >
 }
 
-type Booked = Pick<Trade, 'sell' | 'buy' | 'paid' | 'received'> & Partial<Pick<Trade, 'strategy'>>
+type Booked = Pick<Trade, 'sell' | 'buy' | 'paid' | 'received'> &
+  Partial<Pick<Trade, 'strategy' | 'worth'>>
 
 type Holding = {
   readonly token: Token
   lots: Lot[]
   /** Index of the first lot that is not used up. */
   first: number
-  unknown: bigint
 }
 
-/** Part taken out of a holding: `amount` of it has the known cost `cost`. */
-type Taken = { readonly amount: bigint; readonly cost: bigint }
+/** Part taken out of a holding: `amount` of it has the known cost `cost`; `paidWith` is for the rest. */
+type Taken = Readonly<Lot>
 
 export class Positions {
   readonly #method: CostMethod
@@ -73,9 +82,9 @@ export class Positions {
 
   copy(): Positions {
     const copy = new Positions(this.#method, this.#value)
-    for (const [address, { token, lots, first, unknown }] of this.#holdings) {
+    for (const [address, { token, lots, first }] of this.#holdings) {
       const own = lots.slice(first).map((lot) => ({ ...lot }))
-      copy.#holdings.set(address, { token, lots: own, first: 0, unknown })
+      copy.#holdings.set(address, { token, lots: own, first: 0 })
     }
     for (const [name, trades] of this.#strategies) copy.#strategies.set(name, trades)
     copy.#realised = this.#realised
@@ -100,30 +109,42 @@ export class Positions {
     return realised
   }
 
-  #book({ sell, buy, paid, received }: Booked): bigint {
+  #book({ sell, buy, paid, received, worth }: Booked): bigint {
     const isValue = ({ address }: Token): boolean => address === this.#value.address
     if (isValue(sell)) {
-      this.#add(buy, { amount: received, cost: paid })
+      this.#add(buy, { amount: received, cost: paid, paidWith: KNOWN })
       return 0n
     }
-    const taken = this.#remove(sell, paid)
-    if (isValue(buy)) return this.#sold(taken, { paid, received })
+    const { amount, cost, paidWith } = this.#remove(sell, paid)
     // The known share of the received amount equals the known share of the sold amount.
-    const known = paid === 0n ? 0n : (received * taken.amount) / paid
+    const known = paid === 0n ? 0n : (received * amount) / paid
+    const rest = received - known
+    if (isValue(buy)) {
+      this.#realised += known - cost
+      this.#proceedsOfUnknownCost += rest
+      return known - cost
+    }
     // The cost passes on in full, even if its amount rounds to zero base units.
-    if (taken.amount > 0n || taken.cost > 0n) this.#add(buy, { amount: known, cost: taken.cost })
-    this.#holding(buy).unknown += received - known
+    if (amount > 0n || cost > 0n) this.#add(buy, { amount: known, cost, paidWith: KNOWN })
+    if (paid > amount && worth?.token === this.#value.address) {
+      const value = mulDivUp(paid - amount, worth.price.num, worth.price.den)
+      this.#proceedsOfUnknownCost += value
+      this.#add(buy, { amount: rest, cost: value, paidWith: KNOWN })
+    } else if (rest > 0n) this.#add(buy, { amount: rest, cost: 0n, paidWith })
     return 0n
   }
 
   get positions(): readonly Position[] {
-    return [...this.#holdings.values()].map(({ token, lots: all, first, unknown }) => {
+    return [...this.#holdings.values()].map(({ token, lots: all, first }) => {
       const lots = all.slice(first)
+      const unknown = lots.filter(({ amount, paidWith }) => amount > 0n && paidWith.size > 0)
+      const heldOfUnknownCost = sumOf(unknown)
       return {
         token,
-        held: lots.reduce((sum, { amount }) => sum + amount, 0n),
+        held: sumOf(lots) - heldOfUnknownCost,
         cost: lots.reduce((sum, { cost }) => sum + cost, 0n),
-        heldOfUnknownCost: unknown,
+        heldOfUnknownCost,
+        paidWith: [...new Set(unknown.flatMap(({ paidWith }) => [...paidWith]))],
       }
     })
   }
@@ -136,51 +157,65 @@ export class Positions {
     return { realised: this.#realised, proceedsOfUnknownCost: this.#proceedsOfUnknownCost }
   }
 
-  #sold(taken: Taken, { paid, received }: Pick<Trade, 'paid' | 'received'>): bigint {
-    const proceeds = paid === 0n ? 0n : (received * taken.amount) / paid
-    const profit = proceeds - taken.cost
-    this.#realised += profit
-    this.#proceedsOfUnknownCost += received - proceeds
-    return profit
-  }
-
-  #add(token: Token, lot: Lot): void {
-    const { lots, first } = this.#holding(token)
-    const open = lots[first]
-    if (this.#method === 'fifo' || open === undefined) {
-      lots.push({ ...lot })
+  #add(token: Token, { amount, cost, paidWith }: Lot): void {
+    const { lots } = this.#holding(token)
+    const alike =
+      this.#method === 'fifo'
+        ? undefined
+        : lots.find((lot) => lot.paidWith.size > 0 === paidWith.size > 0)
+    if (alike === undefined) {
+      lots.push({ amount, cost, paidWith })
       return
     }
-    open.amount += lot.amount
-    open.cost += lot.cost
+    alike.paidWith = new Set([...(alike.amount === 0n ? [] : alike.paidWith), ...paidWith])
+    alike.amount += amount
+    alike.cost += cost
   }
 
+  /** By average, a share of both lots: of known and of unknown cost. */
   #remove(token: Token, wanted: bigint): Taken {
     const holding = this.#holding(token)
-    let [amount, cost] = [0n, 0n]
-    while (amount < wanted) {
-      const lot = holding.lots[holding.first]
-      if (lot === undefined) break
-      const part = minOf(lot.amount, wanted - amount)
-      const partCost = lot.amount === 0n ? lot.cost : mulDivUp(lot.cost, part, lot.amount)
-      lot.amount -= part
-      lot.cost -= partCost
-      amount += part
-      cost += partCost
-      if (lot.amount === 0n) holding.first += 1
+    const { lots } = holding
+    const isFifo = this.#method === 'fifo'
+    const all = isFifo ? 0n : sumOf(lots)
+    const parts: Taken[] = []
+    let left = wanted
+    for (let at = holding.first; left > 0n && at < lots.length; at += 1) {
+      const lot = lots[at] as Lot
+      const isShared = wanted < all && at === 0 && lots.length > 1
+      const part = takenFrom(lot, isShared ? mulDivUp(lot.amount, wanted, all) : left)
+      parts.push(part)
+      left -= part.amount
+      if (isFifo && lot.amount === 0n) holding.first = at + 1
     }
     forgetUsed(holding)
-    holding.unknown -= minOf(holding.unknown, wanted - amount)
-    return { amount, cost }
+    const symbols = parts.flatMap(({ paidWith }) => [...paidWith])
+    return {
+      amount: sumOf(parts.filter(({ paidWith }) => paidWith.size === 0)),
+      cost: parts.reduce((sum, { cost }) => sum + cost, 0n),
+      paidWith: new Set(left > 0n ? [...symbols, token.symbol] : symbols),
+    }
   }
 
   #holding(token: Token): Holding {
     const known = this.#holdings.get(token.address)
     if (known !== undefined) return known
-    const holding = { token, lots: [], first: 0, unknown: 0n }
+    const holding = { token, lots: [], first: 0 }
     this.#holdings.set(token.address, holding)
     return holding
   }
+}
+
+function sumOf(lots: readonly Taken[]): bigint {
+  return lots.reduce((sum, { amount }) => sum + amount, 0n)
+}
+
+function takenFrom(lot: Lot, wanted: bigint): Taken {
+  const amount = minOf(lot.amount, wanted)
+  const cost = lot.amount === 0n ? lot.cost : mulDivUp(lot.cost, amount, lot.amount)
+  lot.amount -= amount
+  lot.cost -= cost
+  return { amount, cost, paidWith: lot.paidWith }
 }
 
 /** Copies the remaining lots once half are used up, so each lot moves at most once on average. */

@@ -1,9 +1,10 @@
 import { InvariantError } from '../../domain/errors.ts'
 import type { amountText } from '../../domain/money/amount-text.ts'
 import type { Token } from '../../domain/money/token.ts'
-import type { Address, BaseUnits, Ratio } from '../../domain/money/units.ts'
+import type { Address, BaseUnits } from '../../domain/money/units.ts'
 import { clientOrderId, type IntentId } from '../../domain/order/intent.ts'
 import { nextState, type OrderStep } from '../../domain/order/order.ts'
+import type { PermitRecord } from '../../domain/order/permit.ts'
 import type { FillEntry } from '../ledger/entry.ts'
 import type { Fill } from '../records.ts'
 import type {
@@ -37,11 +38,8 @@ export type Moved = { readonly paid: string; readonly received: string } | { rea
 /** Amounts of a fill, in base units. */
 export type FillAmounts = Pick<Fill, 'paid' | 'received'>
 
-/** A fill booked in a dry-run: its amounts, and the quote's feed price and fee. */
-export type Booked = FillAmounts & {
-  readonly feed?: Ratio | undefined
-  readonly fee?: BaseUnits | undefined
-}
+/** A fill booked in a dry-run: its amounts, and what a permit record has of its quote. */
+export type Booked = FillAmounts & Pick<PermitRecord, 'feed' | 'worth' | 'fee'>
 
 /** A route of a venue's fills, by its name in records, metrics and outputs. */
 export type Route = {

@@ -130,8 +130,12 @@ export type ProfitRow = {
   readonly held: readonly {
     readonly token: string
     readonly amount: string
+    /** Part of the amount, and a sentence about it; empty for none. */
+    readonly ofUnknownCost: string
+    readonly unknownCost: string
+    /** Of the rest. */
     readonly cost: string
-    readonly value: string | null
+    readonly profit: string | null
   }[]
   /** The last 90 UTC days with trades, oldest first. */
   readonly days: readonly {

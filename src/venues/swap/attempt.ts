@@ -188,7 +188,7 @@ async function asOfNow(
 async function sign(context: OrderContext, open: OpenSwap, verified: Signable): Promise<Step> {
   const { journal, signer, gasless } = context.ports
   const { intent } = open
-  const { quote, permit, digest, view, feed } = verified
+  const { quote, permit, digest, view, feed, worth } = verified
   if (context.closing.aborted) return STOPPED
   const blocked = mayNotStart(context, open) ?? tokenBar(context, intent)
   if (blocked !== undefined) return blocked
@@ -212,6 +212,7 @@ async function sign(context: OrderContext, open: OpenSwap, verified: Signable): 
     digest,
     fromBlock: context.compared.trader.upTo() ?? view.blockNumber,
     feed,
+    worth,
     fee: quote.feeAmount,
   }
   await journal.append(permitRecorded({ intentId: intent.id, permit: record }))
@@ -263,7 +264,7 @@ async function fillSwapOnPaper(
   verified: Signable,
 ): Promise<Step> {
   const { intent } = open
-  const { quote, permit, view } = verified
+  const { quote, permit, view, feed, worth } = verified
   const time = timeOf(context, view)
   if (!time.ok) return retryLater(time.reason, time.detail)
   const blocked =
@@ -272,7 +273,7 @@ async function fillSwapOnPaper(
   if (blocked !== undefined) return blocked
   const paid = intent.size.side === 'sell' ? permit.amount : paidFor(quote, intent)
   const { buyAmount: received, feeAmount: fee } = quote
-  await recordPaperFill(context, open, { paid, received, feed: verified.feed, fee })
+  await recordPaperFill(context, open, { paid, received, feed, worth, fee })
   return { tag: 'sent' }
 }
 

@@ -1,5 +1,5 @@
 import { briefText } from '../../domain/money/amount-text.ts'
-import { acceptPath } from '../../domain/money/price.ts'
+import { acceptPath, pricesAt, type Worth, worthAt } from '../../domain/money/price.ts'
 import type { Hex, Ratio } from '../../domain/money/units.ts'
 import type { SwapIntent } from '../../domain/order/intent.ts'
 import type { Permit } from '../../domain/order/permit.ts'
@@ -25,6 +25,7 @@ export type Signable = {
   readonly view: ChainView
   /** Feed price, sell base units per buy base unit; undefined without a usable one. */
   readonly feed: Ratio | undefined
+  readonly worth: Worth | undefined
   /** Epoch milliseconds of this machine's clock. */
   readonly readAtMs: number
 }
@@ -135,7 +136,8 @@ export async function signable(
   })
   const fair = acceptPath(path, view.readings, view.blockTimeSeconds)
   const feed = fair.ok ? fair.price.ratio : undefined
-  return { tag: 'signable', quote, permit, digest, view, feed, readAtMs }
+  const worth = worthAt(context.valueToken, intent, pricesAt(pricePath, view))
+  return { tag: 'signable', quote, permit, digest, view, feed, worth, readAtMs }
 }
 
 /** Used only to read the nonce's bit in the same batch; the firewall parses the nonce again, strictly. */

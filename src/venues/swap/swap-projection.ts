@@ -94,7 +94,7 @@ export const SWAPS = {
 /** The ledger entry of a swap; `txHash` is undefined on paper. */
 export function tradeOf(
   { strategy, id, sell, buy }: SwapIntent,
-  { paid, received, feed, fee }: Booked,
+  { paid, received, feed, worth, fee }: Booked,
   { atMs, txHash }: Pick<Trade, 'atMs' | 'txHash'>,
 ): Trade {
   return {
@@ -108,6 +108,7 @@ export function tradeOf(
     paid,
     received,
     vsFeedBps: againstFeedBps({ paid, received, feed }),
+    worth,
     fee,
     txHash,
   }

@@ -153,7 +153,7 @@ export function callContext(options: CallContextOptions): OrderContext {
   const aggregator = { settings, chainId: SEPOLIA }
   const gas = AMPLE_GAS_EVERYWHERE
   const own = { strategies, versionOf: () => undefined, gas, aggregator }
-  const beside = { pricePath: () => undefined, trusted: NO_CONTRACTS }
+  const beside = { pricePath: () => undefined, valueToken: undefined, trusted: NO_CONTRACTS }
   const files = { chainId: SEPOLIA, gasless: GASLESS, account: ACCOUNT, ...own, ...beside }
   const signer = signerWith(key, { journal, files, clock: WALL_CLOCK })
   const wallet = {

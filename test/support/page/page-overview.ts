@@ -93,8 +93,16 @@ export function fullOverview(
       realised: '-12.318004',
       unrealised: '159.172103',
       held: [
-        { token: 'WETH', amount: '2.002113890421990172', cost: '5870.25', value: '6029.12' },
-        { token: 'AERO', amount: '125.5', cost: '150.25', value: null },
+        {
+          ...{ token: 'WETH', amount: '2.002113890421990172', cost: '5870.25', profit: '158.87' },
+          ofUnknownCost: '0.023319881138123456',
+          unknownCost:
+            '0.023319881138123456 WETH bought at unknown cost: paid with DAI that was not bought here',
+        },
+        {
+          ...{ token: 'AERO', amount: '125.5', cost: '150.25', profit: null },
+          ...{ ofUnknownCost: '0', unknownCost: '' },
+        },
       ],
       days: [
         { day: '2026-11-20', fills: 1_204, realised: '1843.2', againstFeed: '-38.12' },

@@ -1,13 +1,14 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { costsOf, costTexts } from '../../../src/cli/commands/inspect/strategy-costs.ts'
 import type { Quote } from '../../../src/domain/order/quote.ts'
 import type { Entry } from '../../../src/journal/ledger/entry.ts'
 import { accountOf } from '../../../src/journal/ledger/figures.ts'
+import type { StrategyRecord } from '../../../src/journal/state/daemon-state.ts'
 import { emptyState } from '../../../src/journal/state/state-image.ts'
 import type { Strategy } from '../../../src/strategies/registry.ts'
 import { USDC, WALLET, WETH, WETH_USDC } from '../../simulation/stage.ts'
 import { aCall, aSchedule, aStrategy, aView, NOON_SECONDS, usdc } from '../../support/builders.ts'
-import { aThreshold, usdcPerWeth } from '../../support/market-view.ts'
+import { aThreshold, aTwap, usdcPerWeth } from '../../support/market-view.ts'
 import { settingsOf } from '../config/config-fixture.ts'
 
 const DAY_MS = 86_400_000
@@ -35,14 +36,20 @@ async function costs(
   strategy: Strategy,
   entries: readonly Entry[],
   reply?: Awaited<ReturnType<Ask>>,
+  spent = 0n,
 ) {
+  const state = emptyState()
+  if (spent > 0n)
+    state.strategies.set(strategy.name, {
+      spent: new Map([[USDC.address, spent]]),
+    } as StrategyRecord)
   const recent = accountOf(entries, {
     ...{ valueToken: undefined, sinceMs: nowMs - 30 * DAY_MS, timezone: 'UTC' },
     by: 'strategy',
   }).groups
   const asked: unknown[] = []
   const data = await costsOf(strategy, {
-    ...{ settings, state: emptyState(), nowMs, recent },
+    ...{ settings, state, nowMs, recent },
     market: { ok: true, view: aView(), owner: WALLET },
     ask: async (_, intent) => {
       asked.push(intent)
@@ -61,9 +68,9 @@ test('recent fills give the cost of an order, its fee and its gas, and that of a
   const { data, asked, text } = await costs(WEEKLY, entries)
   expect(asked).toEqual([])
   expect(data).toMatchObject({ source: 'journal', orders: 2, note: null })
-  const slots = data.ordersPerMonth ?? 0
-  expect(slots).toBeGreaterThanOrEqual(4)
-  expect(slots).toBeLessThanOrEqual(5)
+  // 30 days from a Monday have five.
+  const slots = 5
+  expect(data).toMatchObject({ ordersPerMonth: slots, ordersBoundBy: null })
   expect(data.items).toEqual([
     {
       what: 'execution',
@@ -110,7 +117,52 @@ test('without an order a real quote gives the cost', async () => {
     perOrder: { amount: '0.025', token: 'USDC' },
   })
   expect(data.items[1]).toMatchObject({ what: 'fee', perOrder: { amount: '0.005', token: 'USDC' } })
-  expect(text.at(-1)).toMatch(/^from a quote now, at most [45] orders a month$/)
+  expect(text.at(-1)).toMatch(/^from a quote now, at most 5 orders a month$/)
+})
+
+describe('the month of a strategy with caps', () => {
+  const { address } = USDC
+  const EVERY_30_S = aSchedule('*/30 * * * * *')
+  const month = async (limits: Partial<Strategy['limits']>, changes: object = {}, spent = 0n) => {
+    const own = { ...WEEKLY, schedule: EVERY_30_S, ...changes }
+    const strategy = { ...own, limits: { ...own.limits, ...limits } }
+    const { data, text } = await costs(strategy, [aFill(strategy.name)], undefined, spent)
+    return { count: data.ordersPerMonth, by: data.ordersBoundBy, text: text.at(-1) ?? '', data }
+  }
+  const cap = (amount: number) => new Map([[address, usdc(amount)]])
+
+  test('has as many orders of the planned amount as each cap allows, and names the tightest', async () => {
+    // Orders of 25 USDC.
+    const perDay = await month({ perDay: cap(800) })
+    expect(perDay.count).toBe(32 * 30)
+    expect(perDay.text).toMatch(/at most 960 orders a month \(its cap of 800 USDC per day\)$/)
+    expect(perDay.data.items[0]?.perMonth).toEqual({ amount: '19.2', token: 'USDC' })
+    const others = [
+      await month({ perHour: cap(49) }),
+      await month({ perDay: cap(800), perWeek: cap(120) }),
+      await month({ perDay: cap(800), total: cap(1_000) }),
+      await month({ perDay: cap(800), total: cap(1_000) }, {}, usdc(940)),
+    ]
+    expect(others.map(({ count, by }) => [count, by])).toEqual([
+      [24 * 30, 'its cap of 49 USDC per hour'],
+      // A month touches five weeks.
+      [4 * 5, 'its cap of 120 USDC per week'],
+      [40, 'its cap of 1,000 USDC in total'],
+      [2, 'its cap of 1,000 USDC in total'],
+    ])
+  })
+
+  test('has an order per slot if the caps allow more', async () => {
+    const { count, by } = await month({ perDay: cap(800) }, { schedule: WEEKLY.schedule })
+    expect([count, by]).toEqual([5, null])
+  })
+
+  test('has an order per slot if its orders have no planned amount', async () => {
+    const slices = aTwap({ limits: { ...WEEKLY.limits, perDay: cap(800) } })
+    const { data } = await costs(slices, [aFill(slices.name)])
+    expect([data.ordersPerMonth, data.ordersBoundBy]).toEqual([expect.any(Number), null])
+    expect(data.ordersPerMonth).toBeGreaterThan(0)
+  })
 })
 
 test('a price rule expects as many orders as the last 30 days had', async () => {

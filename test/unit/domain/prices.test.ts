@@ -6,7 +6,9 @@ import {
   marketRatio,
   type PriceFeed,
   type PricePath,
+  pricesAt,
   SEQUENCER_GRACE_SECONDS,
+  worthAt,
 } from '../../../src/domain/money/price.ts'
 import type { Pair, Token } from '../../../src/domain/money/token.ts'
 import { compareRatio, type Ratio } from '../../../src/domain/money/units.ts'
@@ -224,5 +226,37 @@ describe('the price of a path', () => {
       expect(answer({ answer: 1n, startedAtSeconds: 0 })).toEqual(down)
       expect(answer(undefined)).toEqual(down)
     })
+  })
+})
+
+describe("the recorded value of an order's sold token", () => {
+  const DAI = token('DAI', 18)
+  const feeds = [ETH_USD, feed(DAI, USDC), feed(AERO, WETH)]
+  const round = (answer: bigint): FeedReading => {
+    return { answer, updatedAtSeconds: NOW, decimals: 8, sequencer: undefined }
+  }
+  const readings = new Map<Pair, FeedReading>([
+    ['WETH/USDC', round(3_000n * 10n ** 8n)],
+    ['DAI/USDC', round(99_000_000n)],
+  ])
+  const priceOf = pricesAt(createPricePaths(feeds), { readings, blockTimeSeconds: NOW })
+  const worth = (sell: Token, buy: Token, valueToken?: Token) => {
+    const sides = { sell: { token: sell, native: false }, buy: { token: buy, native: false } }
+    return worthAt(valueToken, sides, priceOf)
+  }
+
+  test('is its price in the value token by the feeds that the order reads', () => {
+    const { token: of, price } = worth(DAI, WETH, USDC) ?? {}
+    expect(of).toBe(USDC.address)
+    // 0.99 USDC of 6 decimals per DAI of 18.
+    const expected = { num: 99n, den: 100n * 10n ** 12n }
+    expect(price && compareRatio(price, expected)).toBe(0)
+  })
+
+  test('is not recorded without a reading, and where the value token is bought or sold', () => {
+    expect(worth(AERO, DAI, USDC)).toBeUndefined()
+    expect(worth(DAI, USDC, USDC)).toBeUndefined()
+    expect(worth(USDC, DAI, USDC)).toBeUndefined()
+    expect(worth(DAI, WETH)).toBeUndefined()
   })
 })

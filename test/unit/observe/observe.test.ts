@@ -584,7 +584,10 @@ test('costs and profit are gauges in the value token, and unknown figures have n
     strategies: new Map(),
     days: [],
   } as const
-  const held = { token: weth, amount: 10n ** 16n, cost: 20_000_000n, value: 25_000_000n }
+  const held = {
+    ...{ token: weth, amount: 10n ** 16n, ofUnknownCost: 0n, paidWith: [] },
+    ...{ cost: 20_000_000n, value: 25_000_000n, profit: 5_000_000n },
+  }
   observe({ ...profit, held: [held], unrealised: 5_000_000n })
   const text = await metrics.render()
   expect(text).toContain('tranched_cost_basis{token="WETH"} 20\n')

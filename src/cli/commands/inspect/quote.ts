@@ -37,6 +37,8 @@ type QuoteOptions = ConfigOptions & {
 }
 
 const PRICE_PLACES = 8
+/** For prices below one, whose inverse people read. */
+const SMALL_PLACES = 18
 
 /** `tranched quote`: requests one real quote, compares it with the feeds and verifies it. Signs nothing. */
 export async function quote(
@@ -163,9 +165,19 @@ export function reportOf(input: {
 
 /** Whole sell tokens per whole buy token. */
 function priceText({ num, den }: Ratio, { sell, buy }: SwapIntent): string {
-  const paid = num * 10n ** BigInt(buy.token.decimals + PRICE_PLACES)
+  const paid = num * 10n ** BigInt(buy.token.decimals)
   const got = den * 10n ** BigInt(sell.token.decimals)
-  return formatAmount(mulDivDown(paid, 1n, got), PRICE_PLACES)
+  const places = paid < got ? SMALL_PLACES : PRICE_PLACES
+  return formatAmount(mulDivDown(paid, 10n ** BigInt(places), got), places)
+}
+
+/** A price with its tokens, inverted if below one, as `why` names it. */
+function perTokenText(price: string, { sells, buys }: QuoteReport): string {
+  const units = parseAmount(price, SMALL_PLACES) ?? 0n
+  if (units === 0n || units >= 10n ** BigInt(SMALL_PLACES))
+    return `${exactDecimal(price)} ${sells.token} per ${buys.token}`
+  const inverse = formatAmount(10n ** BigInt(SMALL_PLACES + PRICE_PLACES) / units, PRICE_PLACES)
+  return `${exactDecimal(inverse)} ${buys.token} per ${sells.token}`
 }
 
 /** Negative if the quote is better than the feed. */
@@ -177,15 +189,14 @@ function costBps(implied: Ratio, fair: Ratio): number {
 
 export function quoteLines(report: QuoteReport): readonly string[] {
   const text = ({ amount, token }: AmountData): string => `${exactDecimal(amount)} ${token}`
-  const unit = `${report.sells.token} per ${report.buys.token}`
   const feed =
     report.feedPrice === null
       ? 'no feed gives its price'
-      : `${exactDecimal(report.feedPrice)} ${unit} (${report.feeds.join(', ')}, ${report.feedAgeSeconds} s old)`
+      : `${perTokenText(report.feedPrice, report)} (${report.feeds.join(', ')}, ${report.feedAgeSeconds} s old)`
   const worse =
     report.worseThanFeedBps === null ? '' : `, ${report.worseThanFeedBps} bps off the feed`
   const least = report.guaranteed === null ? 'an unknown amount' : text(report.guaranteed)
-  const price = `${exactDecimal(report.price)} ${unit}${worse}`
+  const price = `${perTokenText(report.price, report)}${worse}`
   // An exact purchase: the service quotes the most that it takes, slippage included.
   const isExact = report.guaranteed?.amount === report.buys.amount
   return labelled([

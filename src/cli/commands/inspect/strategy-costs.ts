@@ -1,9 +1,12 @@
-import { createPricePaths } from '../../../domain/money/price.ts'
-import { ETHER, type Token } from '../../../domain/money/token.ts'
-import { mulDivUp } from '../../../domain/money/units.ts'
-import { slotsBetween } from '../../../domain/schedule/calendar.ts'
+import { WINDOWS } from '../../../domain/cap-windows.ts'
+import { briefText } from '../../../domain/money/amount-text.ts'
+import { createPricePaths, pricesAt } from '../../../domain/money/price.ts'
+import { ETHER, shownToken, type Token } from '../../../domain/money/token.ts'
+import { maxOf, mulDivUp } from '../../../domain/money/units.ts'
+import { nextSlot, slotsBetween } from '../../../domain/schedule/calendar.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { accountOf, type Figures } from '../../../journal/ledger/figures.ts'
+import { usedInTotal } from '../../../journal/projections/limits.ts'
 import { kindOf, readsMarket, type Strategy } from '../../../strategies/registry.ts'
 import { scheduleAhead } from '../../../strategies/spending/slots-ahead.ts'
 import { readState } from '../../compose/state.ts'
@@ -65,12 +68,13 @@ export async function costsOf(
       : await costsOfQuote(strategy, input)
   const { source, orders, items, note } = costs
   const byPrice = kindOf(strategy).trigger !== undefined
-  const ahead = byPrice ? undefined : slotsAhead(strategy, input)
-  const perMonth = ahead ?? (source === 'journal' ? orders : undefined)
+  const ahead = byPrice ? undefined : ordersAhead(strategy, input)
+  const perMonth = ahead?.orders ?? (source === 'journal' ? orders : undefined)
   const share = (amount: bigint, of: number) => mulDivUp(amount, BigInt(of), BigInt(orders))
   return {
     ...{ source, note, orders: source === 'journal' ? orders : 0 },
     ordersPerMonth: perMonth ?? null,
+    ordersBoundBy: ahead?.boundBy ?? null,
     items: items.map(({ what, token, amount, sold }) => ({
       what,
       perOrder: amountData(share(amount, 1), token),
@@ -132,12 +136,43 @@ async function costsOfQuote(
   }
 }
 
+/** The most orders of a month: one per slot, or fewer by one of its own caps. */
+function ordersAhead(strategy: Strategy, input: Parameters<typeof costsOf>[1]) {
+  const { state, market, settings } = input
+  const pathOf = createPricePaths(settings.prices.values())
+  const priceOf = market.ok ? pricesAt(pathOf, market.view) : () => undefined
+  const planned = kindOf(strategy).plannedOrders(strategy, { priceOf, free: () => undefined })
+  let [orders, boundBy]: [number, string | undefined] = [slotsAhead(strategy, input), undefined]
+  // Without a known size, a cap says nothing of the number of orders.
+  const [smallest] = planned.toSorted((a, b) => (a.amount < b.amount ? -1 : 1))
+  if (smallest === undefined || smallest.amount === 0n) return { orders, boundBy }
+  const { amount, asset } = smallest
+  const { address: token } = asset.token
+  const used = usedInTotal(state, { token, strategy: strategy.name })
+  const windows = [
+    ...WINDOWS.map(({ cap, name, ms }) => ({ cap, ms, within: `per ${name}`, used: 0n })),
+    { cap: 'total', ms: MONTH_SECONDS * 1_000, within: 'in total', used },
+  ] as const
+  for (const { cap, ms, within, used: taken } of windows) {
+    const most = strategy.limits[cap].get(token)
+    if (most === undefined) continue
+    const each = Number(maxOf(0n, most - taken) / amount)
+    const count = each * Math.ceil((MONTH_SECONDS * 1_000) / ms)
+    if (count >= orders) continue
+    orders = count
+    boundBy = `its cap of ${briefText(most, shownToken(asset))} ${within}`
+  }
+  return { orders, boundBy }
+}
+
+/** Slots of 30 days from the next one on, so that a weekly schedule always has five. */
 function slotsAhead(
   strategy: Strategy,
   { state, nowMs }: Pick<PlanInput, 'state' | 'nowMs'>,
 ): number {
-  const from = Math.floor(nowMs / 1_000)
-  const schedule = scheduleAhead(state, strategy, from)
+  const nowSeconds = Math.floor(nowMs / 1_000)
+  const schedule = scheduleAhead(state, strategy, nowSeconds)
+  const from = (nextSlot(schedule, nowSeconds) ?? nowSeconds) - 1
   const { slots, more } = slotsBetween(schedule, from, from + MONTH_SECONDS, SLOTS_MAX)
   const [first, last] = [slots[0], slots.at(-1)]
   return more && first !== undefined && last !== undefined
@@ -152,13 +187,16 @@ const WHAT = {
   gas: 'gas of own transactions',
 } as const
 
-export function costTexts({ source, orders, ordersPerMonth, items, note }: CostsData): string[] {
+export function costTexts(costs: CostsData): string[] {
+  const { source, orders, ordersPerMonth, ordersBoundBy, items, note } = costs
   const lines = items.map(({ what, perOrder, perMonth, worseThanFeedBps: bps }) => {
     const month = perMonth === null ? '' : `, ${shortText(perMonth)} a month`
     return `${shortText(perOrder)} per order${month}: ${WHAT[what]}${bps === null ? '' : `, ${bps} bps`}`
   })
   const from = source === 'quote' ? 'a quote now' : `${counted(orders, 'order')} in 30 days`
-  const at = ordersPerMonth === null ? '' : `, at most ${counted(ordersPerMonth, 'order')} a month`
+  const bound = ordersBoundBy === null ? '' : ` (${ordersBoundBy})`
+  const at =
+    ordersPerMonth === null ? '' : `, at most ${counted(ordersPerMonth, 'order')} a month${bound}`
   const basis = source === 'none' ? [] : [`from ${from}${at}`]
   return [...lines, ...basis, ...(note === null ? [] : [note])]
 }

@@ -1,7 +1,14 @@
+import { unknownCostText } from '../../../domain/money/amount-text.ts'
 import { formatAmount, parseAmount } from '../../../domain/money/units.ts'
 import { briefDecimal } from '../../../domain/text/grouped.ts'
 import type { Grouping } from '../../../journal/ledger/figures.ts'
-import type { FiguresData, ProfitData, ReportData, TradedData } from '../../json/money-outputs.ts'
+import type {
+  BothData,
+  FiguresData,
+  ProfitData,
+  ReportData,
+  TradedData,
+} from '../../json/money-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
 import { counted, shortText } from '../../text/amount-data.ts'
 import { type Column, spaced, sparkline, tableLines } from '../../text/table.ts'
@@ -80,7 +87,7 @@ const GROUP_COLUMNS: readonly Column<GroupRow>[] = [
     cell: ({ trade }: GroupRow) => (trade === undefined ? '' : cell(trade)),
   })),
   {
-    title: 'PROFIT',
+    title: 'PROFIT (FIFO)',
     cell: ({ group: { realised }, isFirst }) =>
       realised === null || !isFirst || realised.fifo.amount === '0'
         ? ''
@@ -108,7 +115,7 @@ function legendLines({ total, groups, valueToken }: ReportData, by: How['by']): 
     (group) => group.realised !== null && group.realised.fifo.amount !== '0',
   )
   if (isGrouped && hasProfit && valueToken !== null)
-    lines.push(`PROFIT: realised by FIFO, in ${valueToken}`)
+    lines.push(`PROFIT (FIFO): realised, in ${valueToken}; the page shows it at average cost`)
   return lines
 }
 
@@ -157,18 +164,31 @@ function profitLines(profit: ProfitData, columns: number): readonly string[] {
   ]
   const costs: readonly Column<ProfitData['held'][number]>[] = [
     { title: 'BOUGHT AND HELD', cell: ({ amount }) => shortText(amount) },
-    { title: 'COST (FIFO)', cell: ({ cost: own }) => shortText(own.fifo), right: true },
-    { title: 'COST (AVERAGE)', cell: ({ cost: own }) => shortText(own.average), right: true },
+    { title: 'COST (FIFO)', cell: costText('fifo'), right: true },
+    { title: 'COST (AVERAGE)', cell: costText('average'), right: true },
     { title: 'WORTH', cell: ({ value }) => priced(value), right: true },
   ]
   const bought = tableLines(costs, held, columns)
   const lines = [...tableLines(methods, rows, columns)]
   if (proceedsOfUnknownCost.amount !== '0')
     lines.push(`${shortText(proceedsOfUnknownCost)} more came from tokens of unknown cost`)
-  return [...lines, ...(bought.length === 0 ? [] : ['', ...bought])]
+  const unknown = held.flatMap(({ ofUnknownCost: { fifo }, paidWith }) =>
+    fifo.amount === '0' ? [] : [unknownCostText(shortText(fifo), paidWith)],
+  )
+  return [...lines, ...(bought.length === 0 ? [] : ['', ...bought, ...unknown])]
 }
 
-function portfolioLines({ portfolio }: ReportData, columns: number): readonly string[] {
+function costText(by: keyof BothData) {
+  return ({ amount, cost, ofUnknownCost }: ProfitData['held'][number]): string =>
+    cost[by].amount === '0' && amount.amount === ofUnknownCost[by].amount
+      ? 'unknown'
+      : shortText(cost[by])
+}
+
+function portfolioLines(
+  { portfolio, untilAt: at }: ReportData,
+  columns: number,
+): readonly string[] {
   const { unknown, total, holdings, past } = portfolio
   const now =
     unknown === null
@@ -180,7 +200,7 @@ function portfolioLines({ portfolio }: ReportData, columns: number): readonly st
       const held = amount === null ? `${token} not read` : shortText(amount)
       return `  ${held}${value === null ? '' : ` (${shortText(value)})`}`
     }),
-    ...sparkline(past, columns),
+    ...sparkline([...past, { at, value: total }], columns),
   ]
 }
 

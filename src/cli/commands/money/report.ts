@@ -197,7 +197,7 @@ function profitData(fifo: AccountStatus, average: AccountStatus): json.ProfitDat
   const { valueToken, held } = fifo
   const both = (of: (status: AccountStatus) => bigint): json.BothData =>
     bothData({ fifo: of(fifo), average: of(average) }, valueToken)
-  const costs = new Map(average.held.map(({ token, cost }) => [token.address, cost]))
+  const others = new Map(average.held.map((each) => [each.token.address, each]))
   const [first, second] = [fifo.unrealised, average.unrealised]
   return {
     cost: both(({ cost }) => cost),
@@ -207,11 +207,19 @@ function profitData(fifo: AccountStatus, average: AccountStatus): json.ProfitDat
         ? null
         : bothData({ fifo: first, average: second }, valueToken),
     proceedsOfUnknownCost: amountData(fifo.proceedsOfUnknownCost, valueToken),
-    held: held.map(({ token, amount, cost, value }) => ({
-      amount: amountData(amount, token),
-      cost: bothData({ fifo: cost, average: costs.get(token.address) ?? 0n }, valueToken),
-      value: amountOrNull(value, valueToken),
-    })),
+    held: held.map(({ token, amount, cost, ofUnknownCost, paidWith, value }) => {
+      const other = others.get(token.address)
+      return {
+        amount: amountData(amount, token),
+        cost: bothData({ fifo: cost, average: other?.cost ?? 0n }, valueToken),
+        ofUnknownCost: bothData(
+          { fifo: ofUnknownCost, average: other?.ofUnknownCost ?? 0n },
+          token,
+        ),
+        paidWith: [...paidWith],
+        value: amountOrNull(value, valueToken),
+      }
+    }),
   }
 }
 

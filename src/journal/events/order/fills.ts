@@ -1,5 +1,5 @@
 import { InvariantError } from '../../../domain/errors.ts'
-import type { BaseUnits, Hex, Ratio } from '../../../domain/money/units.ts'
+import type { Hex } from '../../../domain/money/units.ts'
 import {
   type CallIntent,
   clientOrderId,
@@ -20,6 +20,7 @@ import type { CallEntry, FillEntry, Trade } from '../../ledger/entry.ts'
 import { noteCharge } from '../../projections/charges.ts'
 import { mergeUsed } from '../../projections/exposures.ts'
 import {
+  type Booked,
   checkUnclaimed,
   countFill,
   forgetOld,
@@ -78,8 +79,7 @@ export const fillProven = defineEvent<FillProven, FillContext<SwapIntent, Trade>
   },
   context(state, { intentId, fill: { paid, received, txHash } }, atMs) {
     const { intent, permit, openedAtMs } = openSwap(state, intentId)
-    const booked = { paid, received, feed: permit?.feed, fee: permit?.fee }
-    const entry = tradeOf(intent, booked, { atMs, txHash })
+    const entry = tradeOf(intent, { ...permit, paid, received }, { atMs, txHash })
     return { intent, entry, durationMs: atMs - openedAtMs }
   },
   posting: ({ fill }, { entry }) => ({
@@ -135,14 +135,7 @@ export const callProven = defineEvent<CallProven, FillContext<CallIntent, CallEn
 })
 
 /** Dry-run: nothing was signed. The order is booked at the amounts of the verified quote. */
-export type PaperFilled = OfAttempt & {
-  readonly type: 'paper-filled'
-  readonly paid: BaseUnits
-  readonly received: BaseUnits
-  /** As in a permit record. */
-  readonly feed?: Ratio | undefined
-  readonly fee?: BaseUnits | undefined
-}
+export type PaperFilled = OfAttempt & Booked & { readonly type: 'paper-filled' }
 
 type PaperContext = FillContext<OrderContext['intent'], FillEntry> & {
   readonly moved: Moved

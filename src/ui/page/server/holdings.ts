@@ -16,7 +16,7 @@ type HoldingsCurveOptions = Omit<HoldingsFileOptions, 'file'> & {
   readonly value: () => Valued
 }
 
-/** In the first hour, readings of the wallet this far apart are kept, in memory alone. */
+/** In the first hour, readings of the wallet this far apart are recorded. */
 const FIRST_SECONDS = 3_600
 const FIRST_EVERY_SECONDS = 5
 
@@ -27,44 +27,32 @@ const LATE_SECONDS = 90
 export function createHoldingsCurve({ stateDir, value, ...options }: HoldingsCurveOptions) {
   const file = openHoldingsFile({ ...options, file: join(stateDir, HOLDINGS_FILE) })
   const now = (): number => Math.floor(options.nowMs() / 1000)
-  let nextSeconds: number | undefined
   let startSeconds: number | undefined
   let readSeconds = 0
-  const first: HoldingsSample[] = []
+  let lastSeconds = 0
 
-  function noteFirstHour(): void {
-    const nowSeconds = now()
-    startSeconds ??= nowSeconds
-    const since = nowSeconds - (first.at(-1)?.at ?? startSeconds)
-    if (nowSeconds - startSeconds > FIRST_SECONDS || since < FIRST_EVERY_SECONDS) return
-    first.push(sampleNow(value(), nowSeconds, true))
-  }
-
-  function noteWhenDue(isRead: boolean): void {
+  function noteEvery(seconds: number, isRead: boolean): void {
     const nowSeconds = now()
     // A clock set back must not delay the next sample by as much.
-    const isDue =
-      nextSeconds !== undefined &&
-      (nowSeconds >= nextSeconds || nextSeconds - nowSeconds > SAMPLE_SECONDS)
-    if (!isDue) return
-    nextSeconds = nowSeconds + SAMPLE_SECONDS
+    if (Math.abs(nowSeconds - lastSeconds) < seconds) return
+    lastSeconds = nowSeconds
     void file.add(sampleNow(value(), nowSeconds, isRead))
   }
 
   return {
     observe({ type }: RuntimeEvent): void {
-      const isRead = type === 'portfolio'
-      if (isRead) {
+      if (type === 'portfolio') {
         readSeconds = now()
-        nextSeconds ??= readSeconds
-        noteFirstHour()
+        startSeconds ??= readSeconds
+        const isFirst = readSeconds - startSeconds <= FIRST_SECONDS
+        noteEvery(isFirst ? FIRST_EVERY_SECONDS : SAMPLE_SECONDS, true)
       }
       // `open-orders` is emitted at each turn of the loop, even if no node answers: the sample then says that nothing was read.
-      const isLate = type === 'open-orders' && now() - readSeconds > LATE_SECONDS
-      if (isRead || isLate) noteWhenDue(isRead)
+      const isLate = startSeconds !== undefined && now() - readSeconds > LATE_SECONDS
+      if (type === 'open-orders' && isLate) noteEvery(SAMPLE_SECONDS, false)
     },
     async series(range: HoldingsRange): Promise<HoldingsSeries> {
-      return seriesOf(await file.samples(), range, now(), first)
+      return seriesOf(await file.samples(), range, now())
     },
   }
 }
@@ -229,6 +217,7 @@ const SAMPLE_SECONDS = 10 * MINUTE
 
 /** Distance between kept samples, by age. Older samples are dropped. */
 const KEPT = [
+  { upToSeconds: DAY, everySeconds: FIRST_EVERY_SECONDS },
   { upToSeconds: 2 * DAY, everySeconds: SAMPLE_SECONDS },
   { upToSeconds: 60 * DAY, everySeconds: HOUR },
   { upToSeconds: 5 * 366 * DAY, everySeconds: DAY },
@@ -242,7 +231,7 @@ const TOKENS_MAX = 50
 const RANGES: Readonly<
   Record<HoldingsRange, { readonly spanSeconds: number; readonly stepSeconds: number }>
 > = {
-  day: { spanSeconds: DAY, stepSeconds: SAMPLE_SECONDS },
+  day: { spanSeconds: DAY, stepSeconds: FIRST_EVERY_SECONDS },
   week: { spanSeconds: 7 * DAY, stepSeconds: HOUR },
   month: { spanSeconds: 30 * DAY, stepSeconds: 4 * HOUR },
   year: { spanSeconds: 366 * DAY, stepSeconds: DAY },
@@ -280,21 +269,18 @@ function firstOfEach(
   })
 }
 
-/** A value in a token other than the newest sample's is null. `first`: detail, shown in the day's range alone. */
+/** A value in a token other than the newest sample's is null. */
 export function seriesOf(
   samples: readonly HoldingsSample[],
   range: HoldingsRange,
   nowSeconds: number,
-  first: readonly HoldingsSample[] = [],
 ): HoldingsSeries {
   const { spanSeconds, stepSeconds } = RANGES[range]
   const [after, until] = [nowSeconds - spanSeconds, nowSeconds + AHEAD_SECONDS_MAX]
-  const coarse = firstOfEach(samples, (at) =>
+  const inOrder = samples.toSorted((a, b) => a.at - b.at)
+  const shown = firstOfEach(inOrder, (at) =>
     at > after && at <= until ? Math.floor(at / stepSeconds) : undefined,
   )
-  const detail = range === 'day' ? first.filter(({ at }) => at > after && at <= until) : []
-  const known = new Map([...coarse, ...detail].map((sample) => [sample.at, sample]))
-  const shown = [...known.values()].sort((a, b) => a.at - b.at)
   const valueToken = samples.at(-1)?.valueToken ?? null
   const tokens = [...new Set(shown.flatMap(({ held }) => Object.keys(held)))].slice(0, TOKENS_MAX)
   return {

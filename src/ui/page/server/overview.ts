@@ -1,3 +1,4 @@
+import { amountText, unknownCostText } from '../../../domain/money/amount-text.ts'
 import { ETHER } from '../../../domain/money/token.ts'
 import { type Address, formatAmount } from '../../../domain/money/units.ts'
 import { formatDay } from '../../../domain/schedule/civil-date.ts'
@@ -148,11 +149,14 @@ function profitOf(seen: Observations['profit']): ProfitRow | null {
     cost: text(cost),
     realised: text(realised),
     unrealised: decimalText(unrealised, valueToken.decimals),
-    held: held.map(({ token, amount, cost: own, value }) => ({
+    held: held.map(({ token, amount, ofUnknownCost, paidWith, cost: own, profit }) => ({
       token: token.symbol,
       amount: formatAmount(amount, token.decimals),
+      ofUnknownCost: formatAmount(ofUnknownCost, token.decimals),
+      unknownCost:
+        ofUnknownCost === 0n ? '' : unknownCostText(amountText(ofUnknownCost, token), paidWith),
       cost: text(own),
-      value: decimalText(value, valueToken.decimals),
+      profit: decimalText(profit, valueToken.decimals),
     })),
     days: days.map(({ realised: ofDay, againstFeed, ...day }) => ({
       ...day,

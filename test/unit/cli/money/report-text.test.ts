@@ -60,9 +60,14 @@ const reportData: fc.Arbitrary<ReportData> = fc.record({
       realised: both,
       unrealised: orNull(both),
       proceedsOfUnknownCost: amountData,
-      held: fc.array(fc.record({ amount: amountData, cost: both, value: orNull(amountData) }), {
-        maxLength: 4,
-      }),
+      held: fc.array(
+        fc.record({
+          ...{ amount: amountData, cost: both, ofUnknownCost: both },
+          paidWith: fc.array(token, { minLength: 1, maxLength: 4 }),
+          value: orNull(amountData),
+        }),
+        { maxLength: 4 },
+      ),
     }),
   ),
   portfolio: fc.record({
@@ -125,5 +130,30 @@ test('a narrow report keeps all columns and explains its headings', () => {
       expect(text.includes('BPS: basis points')).toBe(isRated)
     }),
     { numRuns: 100 },
+  )
+})
+
+test('the lowest and highest value include the value now', () => {
+  const value = fc
+    .integer({ min: 1, max: 999 })
+    .map((figure) => ({ amount: `${figure}`, token: 'USDC' }))
+  fc.assert(
+    fc.property(
+      reportData,
+      value,
+      fc.array(value, { minLength: 1, maxLength: 4 }),
+      (data, total, values) => {
+        const past = values.map((each, index) => ({
+          at: `2026-11-0${index + 1}T00:00:00Z`,
+          value: each,
+        }))
+        const portfolio = { unknown: null, total, holdings: [], past }
+        const text = reportLines({ ...data, portfolio }, { by: undefined, columns: 80 }).join('\n')
+        const figures = [...values, total].map(({ amount: figure }) => Number(figure))
+        expect(text).toContain(`portfolio now ${total.amount} USDC\n`)
+        expect(text).toContain(`\nlowest ${Math.min(...figures)}, highest ${Math.max(...figures)}`)
+      },
+    ),
+    { numRuns: 50 },
   )
 })

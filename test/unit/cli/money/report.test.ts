@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { type ReportOptions, report } from '../../../../src/cli/commands/money/report.ts'
 import type { ReportData } from '../../../../src/cli/json/money-outputs.ts'
+import type { AmountData } from '../../../../src/cli/json/shapes.ts'
 import { baseUnits } from '../../../../src/domain/money/units.ts'
+import type { PermitRecord } from '../../../../src/domain/order/permit.ts'
 import type { JournalEvent } from '../../../../src/journal/events/registry.ts'
 import { outputOf } from '../../../support/output-of.ts'
 import {
@@ -12,8 +14,10 @@ import {
   filledSlot,
   intentOf,
   opened,
+  permitFor,
   scheduled,
 } from '../../../support/state/journal-events.ts'
+import { settingsOf } from '../../config/config-fixture.ts'
 import { aProject, printed } from '../reading-fixture.ts'
 
 const NOW_MS = Date.UTC(2027, 0, 15, 9)
@@ -169,4 +173,48 @@ test('a state without trades gives an empty report that says so', async () => {
   const { stdout, code } = await printedReport([BOUND, scheduled()])
   expect(stdout).toContain('nothing was traded')
   expect(code).toBe(0)
+})
+
+describe('a purchase with DAI that the wallet held before', () => {
+  const strategy = 'ladder'
+  /** DAI of the config; recorded with or without what a DAI was worth. */
+  function bought(worth?: PermitRecord['worth']): readonly JournalEvent[] {
+    const DAI = settingsOf().tokens.get('DAI')
+    if (DAI === undefined) throw new Error('the fixture has no DAI')
+    const intent = { ...intentOf(first, strategy), sell: { token: DAI, native: false } }
+    const permit = { ...permitFor(intent), token: DAI.address, worth }
+    const [, , ...rest] = filledSlot(first, strategy)
+    return [opened(intent), { type: 'permit-recorded', intentId: intent.id, permit }, ...rest]
+  }
+  const events = (worth?: PermitRecord['worth']) => {
+    return [BOUND, scheduled(), scheduled(strategy), ...bought(worth), ...filledSlot(second)]
+  }
+  const both = (fifo: AmountData, average = fifo) => ({ fifo, average })
+
+  test('is held at unknown cost if no price was recorded, as in older journals', async () => {
+    const { profit, total } = await data(events())
+    expect(total.fills).toBe(2)
+    expect(profit?.held).toEqual([
+      {
+        ...{ amount: weth('0.0122'), cost: both(usdc('24.9')), value: null },
+        ...{ ofUnknownCost: both(weth('0.0061')), paidWith: ['DAI'] },
+      },
+    ])
+    expect(profit?.proceedsOfUnknownCost).toEqual(usdc('0'))
+    const { stdout } = await printedReport(events())
+    expect(stdout).toContain(
+      '\n0.0061 WETH bought at unknown cost: paid with DAI that was not bought here\n',
+    )
+  })
+
+  test('costs the recorded value of the DAI, which counts as proceeds of unknown cost', async () => {
+    const { address } = intentOf(second).sell.token
+    const worth = { token: address, price: { num: 2n, den: 1n } }
+    const { profit } = await data(events(worth))
+    expect(profit?.held).toMatchObject([
+      { amount: weth('0.0122'), cost: both(usdc('74.7')), ofUnknownCost: both(weth('0')) },
+    ])
+    expect(profit?.proceedsOfUnknownCost).toEqual(usdc('49.8'))
+    expect((await printedReport(events(worth))).stdout).not.toContain('unknown cost:')
+  })
 })

@@ -229,7 +229,7 @@ describe('the account status', () => {
     if (dust === undefined) throw new Error('there is a value token')
     for (const positions of [dust.fifo, dust.average]) {
       const { held, cost } = accountStatusOf(positions, USDC, () => undefined)
-      expect(held).toMatchObject([{ token: DAI, amount: 0n, cost: 5n }])
+      expect(held).toMatchObject([{ token: DAI, amount: 1n, ofUnknownCost: 1n, cost: 5n }])
       expect(cost).toBe(5n)
     }
   })

@@ -99,6 +99,78 @@ describe('an earlier holding', () => {
   })
 })
 
+describe('a purchase paid with tokens that were not bought here', () => {
+  const worth = { token: USDC.address, price: { num: 2n, den: 1n } }
+  const taken = (method: CostMethod, ...trades: Parameters<Positions['take']>[0][]) => {
+    const positions = new Positions(method, USDC)
+    const profits = trades.map((trade) => positions.take(trade))
+    return { profits, positions: positions.positions, ...positions.profit }
+  }
+  const bought = { sell: USDC, buy: WETH, paid: 100n, received: 10n }
+  const byDai = { sell: DAI, buy: WETH, paid: 70n, received: 10n }
+  const sold = (paid: bigint) => ({ sell: WETH, buy: USDC, paid, received: paid * 20n })
+
+  test('costs their value by the feeds at signing, which counts as proceeds of unknown cost', () => {
+    for (const method of ['fifo', 'average'] as const) {
+      const { positions, profits, proceedsOfUnknownCost } = taken(method, { ...byDai, worth })
+      expect(profits).toEqual([0n])
+      expect(proceedsOfUnknownCost).toBe(140n)
+      expect(positions).toMatchObject([
+        { token: DAI, held: 0n },
+        { token: WETH, held: 10n, cost: 140n, heldOfUnknownCost: 0n, paidWith: [] },
+      ])
+    }
+  })
+
+  test('has its place in first in, first out', () => {
+    const valued = { ...byDai, worth }
+    const { profits } = taken('fifo', valued, bought, sold(10n), sold(10n))
+    expect(profits.slice(2)).toEqual([200n - 140n, 200n - 100n])
+    // Of unknown cost: the same place, and no profit.
+    const unknown = taken('fifo', byDai, bought, sold(10n), sold(10n))
+    expect(unknown.profits.slice(2)).toEqual([0n, 200n - 100n])
+    expect(unknown.proceedsOfUnknownCost).toBe(200n)
+    const average = taken('average', byDai, bought, sold(10n))
+    expect(average.profits[2]).toBe(100n - 50n)
+    expect(average.positions).toMatchObject([{}, { held: 5n, cost: 50n, heldOfUnknownCost: 5n }])
+  })
+
+  test('is held at unknown cost without a recorded price, or with one in another token', () => {
+    const other = { token: DAI.address, price: worth.price }
+    for (const method of ['fifo', 'average'] as const)
+      for (const recorded of [undefined, other]) {
+        const trades = [bought, { ...byDai, worth: recorded }]
+        const { positions, proceedsOfUnknownCost } = taken(method, ...trades)
+        const [weth] = positions
+        expect(weth).toMatchObject({ held: 10n, cost: 100n, heldOfUnknownCost: 10n })
+        expect(weth?.paidWith).toEqual(['DAI'])
+        expect(proceedsOfUnknownCost).toBe(0n)
+      }
+  })
+
+  test('keeps the tokens that first paid for it across exchanges, until it is sold', () => {
+    const onwards = { sell: WETH, buy: USDC, paid: 10n, received: 60n }
+    const back = { sell: WETH, buy: DAI, paid: 10n, received: 71n }
+    for (const method of ['fifo', 'average'] as const) {
+      const { positions } = taken(method, byDai, back)
+      expect(positions).toMatchObject([
+        { token: DAI, heldOfUnknownCost: 71n, paidWith: ['DAI'] },
+        { token: WETH, heldOfUnknownCost: 0n, paidWith: [] },
+      ])
+      expect(taken(method, byDai, onwards).proceedsOfUnknownCost).toBe(60n)
+    }
+  })
+
+  test('is valued only for the part that was not bought here', () => {
+    const daiBought = { sell: USDC, buy: DAI, paid: 50n, received: 35n }
+    for (const method of ['fifo', 'average'] as const) {
+      const { positions, proceedsOfUnknownCost } = taken(method, daiBought, { ...byDai, worth })
+      expect(positions.at(-1)).toMatchObject({ held: 10n, cost: 50n + 70n, heldOfUnknownCost: 0n })
+      expect(proceedsOfUnknownCost).toBe(70n)
+    }
+  })
+})
+
 test('a part of a cost rounds against us, and the parts add up exactly', () => {
   for (const method of ['fifo', 'average'] as const) {
     const { profits, of } = positionsAfter(

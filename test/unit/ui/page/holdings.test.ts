@@ -4,8 +4,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   createHoldingsCurve,
+  HOLDINGS_FILE,
   type HoldingsSample,
   openHoldingsFile,
+  readHoldings,
   seriesOf,
   thinned,
 } from '../../../../src/ui/page/server/holdings.ts'
@@ -217,10 +219,11 @@ test('holdings are sampled every ten minutes once read, and as null while nothin
   expect((await curve.series('day')).atSeconds.length).toBeGreaterThan(0)
 })
 
-test('each reading of the first hour is shown, and later ones every ten minutes', async () => {
+test('each reading of the first hour is shown, and later ones every ten minutes, as a report reads them', async () => {
   const clock = { seconds: NOW }
+  const stateDir = temporaryDirectory()
   const curve = createHoldingsCurve({
-    stateDir: temporaryDirectory(),
+    stateDir,
     nowMs: () => clock.seconds * 1000,
     value: () => valuedAt(`${clock.seconds - NOW}`),
     warn: (message) => {
@@ -238,11 +241,24 @@ test('each reading of the first hour is shown, and later ones every ten minutes'
   expect((await curve.series('day')).value).toEqual([0, 60, 120, 180, 240])
   expect((await curve.series('week')).value).toEqual([0])
   readings(180)
-  expect((await curve.series('day')).value.length).toBe(61 + 12)
+  const { value } = await curve.series('day')
+  expect(value.length).toBe(61 + 12)
+  const read = await readHoldings(join(stateDir, HOLDINGS_FILE))
+  expect(read.map((each) => each.value)).toEqual(value)
+  expect((await seriesAfterRestart(stateDir, clock.seconds)).value).toEqual(value)
 })
 
-function valuedAt(totalValue: string, holdings: Valued['holdings'] = []): Valued {
+function valuedAt(totalValue: string | null, holdings: Valued['holdings'] = []): Valued {
   return { valueToken: 'USDC', totalValue, holdings, readAtMs: null }
+}
+
+/** The page of a daemon that starts again. */
+function seriesAfterRestart(stateDir: string, nowSeconds: number) {
+  const warn = (message: string) => {
+    throw new Error(message)
+  }
+  const input = { stateDir, nowMs: () => nowSeconds * 1000, value: () => valuedAt(null), warn }
+  return createHoldingsCurve(input).series('day')
 }
 
 function held(token: string, amount: string | null): Valued['holdings'][number] {

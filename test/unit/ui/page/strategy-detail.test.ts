@@ -17,6 +17,7 @@ import {
   callIntentOf,
   executionOf,
   filledSlot,
+  intentOf,
   scheduled,
 } from '../../../support/state/journal-events.ts'
 import { temporaryDirectory } from '../../../support/state/state-directory.ts'
@@ -230,6 +231,27 @@ test('its fills are those of its range, with its figures of the ledger', async (
   ])
   expect(chart?.fills.map(({ slotSeconds }) => slotSeconds)).toEqual([1_800_000_000, 1_800_000_600])
   expect(chart?.fills[0]?.sold).toEqual({ amount: '24.9', token: 'USDC' })
+  await daemon.close()
+})
+
+test('what a strategy bought with another token than the value token is held, at its price in that token', async () => {
+  const daemon = await daemonOf(BOUGHT)
+  daemon.clock.nowMs = 1_800_000_000_000
+  await daemon.journal.append(...filledSlot(1_800_000_000, 'weekly-eth'))
+  // Values are in another token than the USDC that this strategy pays with.
+  const other = { ...USDC, symbol: 'EURC', address: `0x${'e1'.repeat(20)}` } as const
+  const positions = new Positions('average', other)
+  const { sell, buy } = intentOf(1_800_000_000, 'weekly-eth')
+  const fill = { sell: sell.token, buy: buy.token, paid: 24_900_000n, received: 61n * 10n ** 14n }
+  positions.take({ strategy: 'weekly-eth', ...fill })
+  const status = accountStatusOf(positions, other, () => 7n)
+  daemon.page.observe({ type: 'profit', ...status, days: [] })
+  const { profit, held } = await detailOf(daemon, 'weekly-eth')
+  expect(held).toMatchObject({
+    amount: { amount: '0.0061', token: 'WETH' },
+    cost: { amount: '24.9', token: 'USDC' },
+  })
+  expect(profit).toMatchObject({ realised: { token: 'EURC' }, unrealised: null })
   await daemon.close()
 })
 

@@ -61,6 +61,7 @@ export function Money({ detail }: { detail: StrategyDetail }) {
                 , {signedMoney(profit.unrealised.amount)} {profit.unrealised.token} unrealised
               </>
             )}
+            , at average cost
           </>
         )}
       </Fact>

@@ -10,6 +10,7 @@ import {
   percent,
   roughMoney,
   shortAmount,
+  shortAmountsIn,
   signedMoney,
 } from '../../../parts/wording/amounts.ts'
 import { agoText, dayText, isoText, secondsOf, timeText } from '../../../parts/wording/times.ts'
@@ -163,14 +164,20 @@ function priceAgeCell(holding: Holding, nowMs: number): Cell {
   return { text: agoText(pricedAtMs, nowMs), kind: isOld(holding, nowMs) ? 'old' : '' }
 }
 
+function isUnknown({ amount, ofUnknownCost, cost }: ProfitRow['held'][number]): boolean {
+  return cost === '0' && amount === ofUnknownCost
+}
+
 function Profit({ profit }: { profit: ProfitRow }) {
   const { held, token, cost, realised, unrealised } = profit
   const columns: readonly Column<ProfitRow['held'][number]>[] = [
     column('name', 'Token', (each) => each.token),
     figures('amount', 'Amount', (each) => figureCell(each.amount, '', shortAmount)),
-    figures('cost', `Cost, ${token}`, (each) => figureCell(each.cost, '')),
+    figures('cost', `Cost, ${token}`, (each) =>
+      figureCell(isUnknown(each) ? null : each.cost, 'unknown'),
+    ),
     figures('profit', `Profit, ${token}`, (each) =>
-      profitCell(each.value === null ? null : differenceOf(each.value, each.cost)),
+      profitCell(isUnknown(each) ? null : each.profit, isUnknown(each) ? 'unknown' : undefined),
     ),
   ]
   const total = { ...profitCell(unrealised), kind: 'strong' }
@@ -187,6 +194,11 @@ function Profit({ profit }: { profit: ProfitRow }) {
           foot={['Unrealised', '', figureCell(cost, ''), total]}
         />
       )}
+      {held.map(({ token: bought, unknownCost }) => (
+        <p class="note-line" key={bought} hidden={unknownCost === ''}>
+          {shortAmountsIn(unknownCost)}.
+        </p>
+      ))}
       <p class="note-line">
         Realised since the first order: <strong>{signedMoney(realised)}</strong> {token}. At average
         cost, before gas and charges.

@@ -120,7 +120,12 @@ function profitTiles({ profit }: Overview): readonly Tile[] {
       title: `Realised, ${token}`,
       view: 'holdings',
       figure: figureOf(realised),
-      note: unrealised === null ? 'holdings without a price' : figureOf(unrealised, ' unrealised'),
+      note: (
+        <>
+          {unrealised === null ? 'holdings without a price' : figureOf(unrealised, ' unrealised')},
+          average cost
+        </>
+      ),
     },
   ]
 }

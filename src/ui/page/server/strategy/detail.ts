@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { ETHER } from '../../../../domain/money/token.ts'
+import { ETHER, type Token } from '../../../../domain/money/token.ts'
 import { formatAmount, mulDivDown } from '../../../../domain/money/units.ts'
 import type { Settings } from '../../../../domain/settings.ts'
 import type { TokenPair } from '../../../../domain/strategy.ts'
@@ -90,10 +90,11 @@ function moneyOf(name: string, { state, observations, nowMs }: DetailParts) {
   const { valueToken, strategies } = profit
   const own = strategies.get(name)
   const pairs = [...(own?.traded.values() ?? [])]
-  const bought = pairs.find(
-    ({ sell, buy }) =>
-      sell.address === valueToken.address && !own?.traded.has(`${buy.symbol} ${sell.symbol}`),
-  )
+  const isValue = ({ address }: Token): boolean => address === valueToken.address
+  const oneWay = pairs.filter(({ sell, buy }) => {
+    return !isValue(buy) && !own?.traded.has(`${buy.symbol} ${sell.symbol}`)
+  })
+  const bought = oneWay.find(({ sell }) => isValue(sell)) ?? oneWay[0]
   const purchase = bought && purchaseOf(state, name, { bought: bought.buy, paidIn: bought.sell })
   const isHeld = bought !== undefined && purchase !== undefined && purchase.amount > 0n
   const last = prices.at(-1)
@@ -103,7 +104,7 @@ function moneyOf(name: string, { state, observations, nowMs }: DetailParts) {
     profit: {
       realised: amountOf(own?.realised ?? 0n, valueToken),
       unrealised:
-        price === undefined || purchase === undefined
+        price === undefined || purchase === undefined || !bought || !isValue(bought.sell)
           ? null
           : amountOf(mulDivDown(purchase.amount, price.num, price.den) - purchase.cost, valueToken),
     },
