@@ -21,7 +21,6 @@ export type StrategyRow = {
   readonly state: 'active' | 'finished' | 'paused' | 'disabled' | 'removed'
   readonly does: string
   readonly schedule: string
-  /** When the next slot opens, its jitter included. */
   readonly nextSlotSeconds: number | null
   readonly paused: Stopped | null
   /** Why the due slot waits. */
@@ -130,11 +129,9 @@ export type ProfitRow = {
   readonly held: readonly {
     readonly token: string
     readonly amount: string
-    /** Part of the amount, and a sentence about it; empty for none. */
-    readonly ofUnknownCost: string
+    /** A sentence about the part of unknown cost; empty for none. `cost` and `profit` are of the rest, null without one. */
     readonly unknownCost: string
-    /** Of the rest. */
-    readonly cost: string
+    readonly cost: string | null
     readonly profit: string | null
   }[]
   /** The last 90 UTC days with trades, oldest first. */

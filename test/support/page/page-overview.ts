@@ -95,13 +95,12 @@ export function fullOverview(
       held: [
         {
           ...{ token: 'WETH', amount: '2.002113890421990172', cost: '5870.25', profit: '158.87' },
-          ofUnknownCost: '0.023319881138123456',
           unknownCost:
             '0.023319881138123456 WETH bought at unknown cost: paid with DAI that was not bought here',
         },
         {
           ...{ token: 'AERO', amount: '125.5', cost: '150.25', profit: null },
-          ...{ ofUnknownCost: '0', unknownCost: '' },
+          unknownCost: '',
         },
       ],
       days: [

@@ -149,14 +149,12 @@ function profitOf(seen: Observations['profit']): ProfitRow | null {
     cost: text(cost),
     realised: text(realised),
     unrealised: decimalText(unrealised, valueToken.decimals),
-    held: held.map(({ token, amount, ofUnknownCost, paidWith, cost: own, profit }) => ({
+    held: held.map(({ token, amount, ofUnknownCost: unknown, paidWith, cost: own, profit }) => ({
       token: token.symbol,
       amount: formatAmount(amount, token.decimals),
-      ofUnknownCost: formatAmount(ofUnknownCost, token.decimals),
-      unknownCost:
-        ofUnknownCost === 0n ? '' : unknownCostText(amountText(ofUnknownCost, token), paidWith),
-      cost: text(own),
-      profit: decimalText(profit, valueToken.decimals),
+      unknownCost: unknown === 0n ? '' : unknownCostText(amountText(unknown, token), paidWith),
+      cost: amount === unknown && own === 0n ? null : text(own),
+      profit: amount === unknown ? null : decimalText(profit, valueToken.decimals),
     })),
     days: days.map(({ realised: ofDay, againstFeed, ...day }) => ({
       ...day,

@@ -164,20 +164,14 @@ function priceAgeCell(holding: Holding, nowMs: number): Cell {
   return { text: agoText(pricedAtMs, nowMs), kind: isOld(holding, nowMs) ? 'old' : '' }
 }
 
-function isUnknown({ amount, ofUnknownCost, cost }: ProfitRow['held'][number]): boolean {
-  return cost === '0' && amount === ofUnknownCost
-}
-
 function Profit({ profit }: { profit: ProfitRow }) {
   const { held, token, cost, realised, unrealised } = profit
   const columns: readonly Column<ProfitRow['held'][number]>[] = [
     column('name', 'Token', (each) => each.token),
     figures('amount', 'Amount', (each) => figureCell(each.amount, '', shortAmount)),
-    figures('cost', `Cost, ${token}`, (each) =>
-      figureCell(isUnknown(each) ? null : each.cost, 'unknown'),
-    ),
+    figures('cost', `Cost, ${token}`, (each) => figureCell(each.cost, 'unknown')),
     figures('profit', `Profit, ${token}`, (each) =>
-      profitCell(isUnknown(each) ? null : each.profit, isUnknown(each) ? 'unknown' : undefined),
+      profitCell(each.profit, each.cost === null ? 'unknown' : undefined),
     ),
   ]
   const total = { ...profitCell(unrealised), kind: 'strong' }
