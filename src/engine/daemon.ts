@@ -47,6 +47,8 @@ type DaemonInput = {
   readonly strategies: readonly Strategy[]
   /** Joins the strategies with the first order by hand. */
   readonly manual: Strategy
+  /** When the state was last written before this start, epoch ms; undefined in a new state. */
+  readonly lastSeenMs?: number | undefined
   /** How long pending orders are followed after a stop request. */
   readonly drainMs: number
   /** Aborted, with the cause as its reason, to drain and return. */

@@ -123,7 +123,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
       },
     })
     for (const warning of opened.warnings) log.warn(warning)
-    const { journal, lastSeq } = opened
+    const { journal, lastSeq, lastSeenMs } = opened
     keeper?.begin(journal, lastSeq)
     page?.begin({
       state: journal.state,
@@ -139,7 +139,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     const site = await siteOf(page)
     const server = await observing.serve(watch.probes, { site, control, tokens })
     try {
-      const state = { clock, journal, lastSeq, anchors }
+      const state = { clock, journal, lastSeq, lastSeenMs, anchors }
       const serving = { observing, server, watch, page, pageControl: control, manager }
       ended = await trade({ ...input, ...state, ...serving, trader, operator, shutdown })
     } finally {

@@ -245,6 +245,19 @@ test('why wraps to the columns of a terminal, and never in a pipe', async () => 
   expect(piped.stdout).toMatch(/^.{100,}$/m)
 })
 
+test('history and why say of missed slots what the daemon recorded', async () => {
+  const run = { firstSeconds: SLOT + 3_600, lastSeconds: SLOT + 3_600, count: 1 }
+  const detail = 'chain base could not be read; its maxLateness is 1h'
+  const { config } = await aProject([
+    ...EVENTS,
+    slotsMissed({ strategy: STRATEGY, ...run, detail }),
+  ])
+  const listed = await printed((io) => history({ config, limit: 10 }, io))
+  expect(listed.stdout).toMatch(/ missed +chain base could not be read; its maxLateness is 1h$/m)
+  const told = await printed((io) => why(STRATEGY, { config }, io, NOW_MS))
+  expect(told.stdout).toMatch(/^ +Chain base could not be read; its maxLateness is 1h\.$/m)
+})
+
 test('status names the last of a run of missed slots', async () => {
   const firstSeconds = SLOT + 3_600
   const run = { strategy: STRATEGY, firstSeconds, lastSeconds: SLOT + 7_200, count: 2 }

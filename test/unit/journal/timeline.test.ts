@@ -223,11 +223,22 @@ describe('a slot without an order', () => {
     ])
   })
 
-  test('that was missed states that the daemon did not run', () => {
-    const missed = { firstSeconds: SLOT, lastSeconds: SLOT + 60, count: 2 } as const
-    expect(timeline([{ type: 'slots-missed', strategy: STRATEGY, ...missed }])).toEqual([
+  const missed = {
+    ...{ type: 'slots-missed', strategy: STRATEGY },
+    ...{ firstSeconds: SLOT, lastSeconds: SLOT + 60, count: 2 },
+  } as const
+
+  test('that was missed states what the daemon recorded about it', () => {
+    const detail = 'chain base could not be read; `missed: latest` runs only the newest slot'
+    expect(timeline([{ ...missed, detail }])[1]).toBe(
+      '  Chain base could not be read; `missed: latest` runs only the newest slot.',
+    )
+  })
+
+  test('that an older version missed states what the cause may be', () => {
+    expect(timeline([missed])).toEqual([
       '2 slots missed',
-      '  The daemon did not run, was too slow, or could not read its chain: its log names the time.',
+      '  The daemon did not run, was too slow or could not read its chain, and the strategy file does not run missed slots later.',
       '  What to do: keep the daemon running and its nodes reachable; schedule.missed sets which slots it runs later.',
     ])
   })
