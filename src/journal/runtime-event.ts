@@ -9,6 +9,7 @@ import type { RemoteLink, RemoteOutcome } from '../domain/remote.ts'
 import type { AccountStatus } from './ledger/account-status.ts'
 import type { TransactionPurpose } from './records.ts'
 import type { Pause } from './state/daemon-state.ts'
+import { instantText } from './wording/log-values.ts'
 
 /** Separately paced routes of the gasless service. */
 const GASLESS_ROUTES = ['tokens', 'quote', 'submit', 'poll'] as const
@@ -46,6 +47,27 @@ const NO_ANSWER = /^(5\d\d|5xx|timeout|network|unreachable|malformed|unusable|un
 /** Whether a request's status means that the service did not answer; any refusal is an answer. */
 export function isNoAnswer(status: string): boolean {
   return NO_ANSWER.test(status)
+}
+
+/** Statuses of requests without any answer, in words. */
+const SILENT: Readonly<Record<string, string>> = {
+  network: 'connection failed',
+  unreachable: 'connection failed',
+  timeout: 'no answer in time',
+}
+
+/** What came of a last request that `isNoAnswer`, after its service's name. */
+export function lastAnswerText(status: string): string {
+  const silent = SILENT[status]
+  return silent === undefined ? `answered last: ${status}` : `did not answer (${silent})`
+}
+
+/** What an unsigned order waits for, after its name: `waits, until … at most: …`. */
+export function waitsText(
+  event: Pick<RuntimeEvents['order-waits'], 'reason' | 'detail' | 'startBeforeMs'>,
+): string {
+  const until = instantText(Math.floor(event.startBeforeMs / 1_000))
+  return `waits, until ${until} at most: ${event.reason}, ${event.detail}`
 }
 
 /** Events outside the journal, by type, observed where they happen. Everything on record is a journal event instead. */
@@ -110,6 +132,8 @@ type RuntimeEvents = {
   }
   request: {
     readonly service: 'gasless' | 'rpc' | 'aggregator'
+    /** Name of a node's chain; undefined outside the daemon. */
+    readonly chain?: string | undefined
     readonly route: string
     readonly status: string
     readonly durationMs: number

@@ -31,7 +31,7 @@ export type HandlerInput = Omit<ReloadInput, 'load' | 'control' | 'nowMs'> & {
   readonly journal: MoneyInput['journal']
   readonly status: MoneyInput['status']
   readonly timezone: string
-  readonly watch: Pick<ReturnType<typeof createWatch>, 'probes'>
+  readonly watch: Pick<ReturnType<typeof createWatch>, 'probes' | 'waits'>
 }
 
 /** Handles an operator's requests to a running daemon: the control socket, changed files, SIGHUP, and remote commands. */
@@ -190,7 +190,8 @@ function statusOf(input: HandlerInput, files: Reloader): DaemonStatus {
     return slot === undefined || slot > due ? [] : [[name, slot] as const]
   })
   const ready = { ok, reasons }
-  return { stale: files.stale() ?? null, ready, waiting: Object.fromEntries(waiting) }
+  const orders = Object.fromEntries(input.watch.waits())
+  return { stale: files.stale() ?? null, ready, waiting: Object.fromEntries(waiting), orders }
 }
 
 export type DaemonStatus = {
@@ -199,4 +200,6 @@ export type DaemonStatus = {
   readonly ready?: { readonly ok: boolean; readonly reasons: readonly string[] }
   /** Due slots that wait, epoch seconds by strategy. Missing in answers of older daemons. */
   readonly waiting?: Readonly<Record<string, number>>
+  /** What unsigned orders wait for, in words, by intent. Missing in answers of older daemons. */
+  readonly orders?: Readonly<Record<string, string>>
 }

@@ -129,6 +129,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
       state: journal.state,
       wallets: namedWallets(settings, addresses),
       ready: watch.probes.ready,
+      waits: watch.waits,
     })
     manager = observing.manage(watch.probes, io)
     shutdown.signal.addEventListener('abort', manager.stopping, { once: true })

@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { history } from '../../../src/cli/commands/inspect/history.ts'
 import { status } from '../../../src/cli/commands/inspect/status.ts'
 import { why } from '../../../src/cli/commands/inspect/why.ts'
@@ -10,10 +10,19 @@ import type { EntryData } from '../../../src/cli/json/money-outputs.ts'
 import type { ConfigOptions } from '../../../src/cli/load-files.ts'
 import type { Io } from '../../../src/cli/process/io.ts'
 import type { Problem } from '../../../src/config/yaml/problem.ts'
+import { controlPath, serveControl } from '../../../src/control/control-socket.ts'
 import type { EventOf } from '../../../src/journal/events/registry.ts'
 import { slotsMissed } from '../../../src/journal/events/strategy/slots.ts'
+import { acquireLock } from '../../../src/store/lock/state-lock.ts'
 import { outputOf } from '../../support/output-of.ts'
-import { BOUND, filledSlot, STRATEGY, scheduled } from '../../support/state/journal-events.ts'
+import {
+  BOUND,
+  filledSlot,
+  intentOf,
+  opened,
+  STRATEGY,
+  scheduled,
+} from '../../support/state/journal-events.ts'
 import { edit, STRATEGY as FILE, plain } from '../config/config-fixture.ts'
 import { aProject, type Printed, type Project, printed } from './reading-fixture.ts'
 
@@ -268,5 +277,49 @@ test('status names the last of a run of missed slots', async () => {
   expect(JSON.parse(stdout).strategies[0].lastSlot).toMatchObject({
     at: new Date((SLOT + 7_200) * 1_000).toISOString().replace('.000', ''),
     outcome: 'missed',
+  })
+})
+
+describe('an open order that waits', () => {
+  const waits =
+    'waits, until 2027-01-15T09:00:00.000Z at most: quote-unavailable, connection failed (ECONNREFUSED)'
+
+  /** A project whose state a process holds that answers as a daemon. */
+  async function aDaemon(orders: Readonly<Record<string, string>>): Promise<Project> {
+    const project = await aProject([BOUND, scheduled(), opened(intentOf(SLOT))])
+    const { stateDir, config } = project
+    const lock = await acquireLock(stateDir, {
+      ...{ pid: process.pid, command: 'tranched run', startedAtMs: NOW_MS, config, mode: 'live' },
+    })
+    const ready = { ok: true, reasons: [] }
+    const socket = await serveControl(controlPath(stateDir), async () => ({
+      ok: true,
+      result: { stale: null, ready, waiting: {}, orders },
+    }))
+    onTestFinished(async () => {
+      await socket.close()
+      await lock.release()
+    })
+    return project
+  }
+
+  test('is shown by status and why with what it waits for', async () => {
+    const { config } = await aDaemon({ [`${STRATEGY}:${SLOT}:0`]: waits })
+    const state = await printed((io) => status({ config }, io, NOW_MS))
+    expect(state.stdout).toContain(`  ${STRATEGY}:${SLOT}:0: planned, attempt 1, ${waits}\n`)
+    const told = await printed((io) => why(STRATEGY, { config }, io, NOW_MS))
+    expect(told.stdout).toContain(`\nNow:\n  ${STRATEGY}:${SLOT}:0 ${waits}\n`)
+    const json = (io: Io) => why(STRATEGY, { config, json: true }, io, NOW_MS)
+    expect(JSON.parse((await printed(json, { json: true })).stdout).waits).toEqual([
+      `${STRATEGY}:${SLOT}:0 ${waits}`,
+    ])
+  })
+
+  test('is shown without one where the daemon does not say', async () => {
+    const { config } = await aDaemon({})
+    const state = await printed((io) => status({ config }, io, NOW_MS))
+    expect(state.stdout).toContain(`  ${STRATEGY}:${SLOT}:0: planned, attempt 1\n`)
+    const told = await printed((io) => why(STRATEGY, { config }, io, NOW_MS))
+    expect(told.stdout).not.toContain('Now:')
   })
 })

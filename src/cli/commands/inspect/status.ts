@@ -19,17 +19,14 @@ import { kindOf, type Strategy } from '../../../strategies/registry.ts'
 import { isFinished, scheduleOf } from '../../../strategies/spending/slots-ahead.ts'
 import { readRecentEvents } from '../../../ui/page/server/recent.ts'
 import { deadlineOf } from '../../../venues/projections.ts'
-import { askDaemon, haltOf, readinessOf } from '../../compose/state.ts'
-import type { DaemonStatus } from '../../daemon/handle.ts'
+import { haltOf, readinessOf } from '../../compose/state.ts'
 import type { StatusData } from '../../json/inspect-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
 import type { ConfigOptions } from '../../load-files.ts'
 import { columnsOf, type ExitCode, type Io, print } from '../../process/io.ts'
-import { type Reading, whileReading } from '../../reading.ts'
+import { type Daemon, daemonOf, type Reading, waitsOf, whileReading } from '../../reading.ts'
 import { amountData, counted, isoOf, shortText } from '../../text/amount-data.ts'
 import { type Column, tableLines } from '../../text/table.ts'
-
-const ANSWER_MS_MAX = 2_000
 
 /** `tranched status`: the daemon, open orders, and each strategy's slots. Asks the daemon only for its own status. */
 export function status(options: ConfigOptions, io: Io, nowMs: number): Promise<ExitCode> {
@@ -49,14 +46,8 @@ export function status(options: ConfigOptions, io: Io, nowMs: number): Promise<E
   })
 }
 
-async function daemonOf(stateDir: string): Promise<Daemon> {
-  if (readLock(stateDir) === undefined) return undefined
-  const reply = await askDaemon(stateDir, { command: 'status' }, ANSWER_MS_MAX)
-  if (reply.tag !== 'answered' || !reply.answer.ok) return 'silent'
-  return reply.answer.result as DaemonStatus
-}
-
 type StrategyReport = StatusReport['strategies'][number]
+type OpenReport = StatusReport['openIntents'][number]
 
 function linesOf(
   report: StatusReport,
@@ -87,10 +78,7 @@ function linesOf(
     lines.push(
       `NOT RELOADED for ${ago(staleFiles.refusedAt)}, the previous files stay in force: ${hasProblems ? 'see the problems below' : staleFiles.detail}`,
     )
-  for (const { intentId, state, attempt, settled } of openIntents) {
-    const text = settled ? 'settled, closes when the daemon runs' : `${state}, attempt ${attempt}`
-    lines.push(`  ${intentId}: ${text}`)
-  }
+  lines.push(...openIntents.map(openLine))
   const table: readonly Column<StrategyReport>[] = [
     { title: 'STRATEGY', cell: ({ name }) => name },
     { title: 'FILLS', cell: ({ fills }) => `${fills}`, right: true, optional: true },
@@ -101,6 +89,11 @@ function linesOf(
   const rows = tableLines(table, strategies, columns)
   const notes = strategies.flatMap((each) => noteLines(each, ago))
   return [...lines, ...(rows.length === 0 ? [] : ['', ...rows]), ...notes]
+}
+
+function openLine({ intentId, state, attempt, settled, waits }: OpenReport): string {
+  if (settled) return `  ${intentId}: settled, closes when the daemon runs`
+  return `  ${intentId}: ${state}, attempt ${attempt}${waits === null ? '' : `, ${waits}`}`
 }
 
 /** The services and nodes that are down, as the page shows them. */
@@ -169,8 +162,6 @@ async function lastSlotsIn(
   return new Map(slots.toReversed().map((slot) => [slot.strategy, slot]))
 }
 
-type Daemon = DaemonStatus | 'silent' | undefined
-
 type StatusInput = Reading & {
   readonly lastSlots: ReadonlyMap<string, SlotEnd>
   readonly daemon: Daemon
@@ -205,7 +196,7 @@ function reportOf(input: StatusInput): StatusReport {
     changedContracts: approvalsIn(state).flatMap(({ kind, name, sinceMs, detail }) =>
       kind === 'contract' ? [{ name, at: isoOf(sinceMs), detail }] : [],
     ),
-    openIntents: [...state.intents.values()].map(openReport),
+    openIntents: [...state.intents.values()].map((open) => openReport(open, daemon)),
     strategies: names.map((name) => strategyReport(name, files.get(name), input)),
   }
 }
@@ -216,7 +207,7 @@ function pauseReport(pause: Pause | undefined): StatusReport['halted'] {
   return { at: isoOf(atMs), cause, detail }
 }
 
-function openReport(open: OpenIntent): StatusReport['openIntents'][number] {
+function openReport(open: OpenIntent, daemon: Daemon): OpenReport {
   const { settled } = open
   const deadline = deadlineOf(open)
   return {
@@ -226,6 +217,7 @@ function openReport(open: OpenIntent): StatusReport['openIntents'][number] {
     orderId: open.orderId ?? null,
     deadlineAt: deadline === undefined ? null : instantText(deadline),
     openedAt: isoOf(open.openedAtMs),
+    waits: waitsOf(open, daemon) ?? null,
     settled: settled
       ? { as: settled.as, txHash: (settled.as === 'executed' && settled.txHash) || null }
       : null,
