@@ -153,7 +153,11 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
     const startedAtMs = clock.now()
     const headSeconds = await bind(context)
     if (headSeconds === undefined) {
-      observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
+      observe({
+        type: 'daemon-stopped',
+        openIntents: journal.state.intents.size,
+        mode: context.mode,
+      })
       return false
     }
     await input.onBound?.()
@@ -267,7 +271,7 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
     await Promise.race([Promise.all(running.values()), clock.sleep(LET_GO_MS)])
   }
   if (fatal !== undefined) throw fatal.error
-  observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
+  observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size, mode: context.mode })
   return true
 }
 

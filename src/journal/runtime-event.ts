@@ -6,6 +6,7 @@ import type { IntentId } from '../domain/order/intent.ts'
 import type { ServiceFault } from '../domain/order/quote.ts'
 import type { FailureReason, SkipReason } from '../domain/order/reason.ts'
 import type { RemoteLink, RemoteOutcome } from '../domain/remote.ts'
+import type { Mode } from '../domain/settings.ts'
 import type { AccountStatus } from './ledger/account-status.ts'
 import type { TransactionPurpose } from './records.ts'
 import type { Pause } from './state/daemon-state.ts'
@@ -80,7 +81,7 @@ type RuntimeEvents = {
     readonly halted: Pause | undefined
   }
   'daemon-stopping': { readonly cause: string; readonly openIntents: number }
-  'daemon-stopped': { readonly openIntents: number }
+  'daemon-stopped': { readonly openIntents: number; readonly mode: Mode }
   /** A price in a strategy's file looks like a mistake; this blocks nothing. */
   implausible: { readonly strategy: string; readonly detail: string }
   /** A strategy's calendar and status now. */

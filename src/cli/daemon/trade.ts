@@ -247,5 +247,7 @@ function announce(input: Trading, agenda: Agenda): void {
 
 function nextText(slotSeconds: number | undefined, nowMs: number): string {
   if (slotSeconds === undefined) return 'never due'
-  return `next ${instantText(slotSeconds)} (in ${durationText(slotSeconds * 1000 - nowMs)})`
+  const leftMs = slotSeconds * 1000 - nowMs
+  const when = leftMs < 0 ? `due ${durationText(-leftMs)} ago` : `in ${durationText(leftMs)}`
+  return `next ${instantText(slotSeconds)} (${when})`
 }

@@ -6,6 +6,7 @@ import { status } from '../../../src/cli/commands/inspect/status.ts'
 import { why } from '../../../src/cli/commands/inspect/why.ts'
 import { exportEntries } from '../../../src/cli/commands/money/export.ts'
 import { report } from '../../../src/cli/commands/money/report.ts'
+import type { DaemonStatus } from '../../../src/cli/daemon/handle.ts'
 import type { EntryData } from '../../../src/cli/json/money-outputs.ts'
 import type { ConfigOptions } from '../../../src/cli/load-files.ts'
 import type { Io } from '../../../src/cli/process/io.ts'
@@ -280,13 +281,25 @@ test('status names the last of a run of missed slots', async () => {
   })
 })
 
-describe('an open order that waits', () => {
+test('status counts the last fill from when it was filled, not from its slot', async () => {
+  const { config } = await aProject(EVENTS)
+  const json = (io: Io) => status({ config, json: true }, io, NOW_MS)
+  const { strategies } = JSON.parse((await printed(json, { json: true })).stdout)
+  const filledMs = Date.parse(strategies[0].lastFillAt)
+  const { stdout } = await printed((io) => status({ config }, io, filledMs + 11_000))
+  expect(stdout).toMatch(/ filled 11s ago$/m)
+})
+
+describe('with a running daemon', () => {
   const waits =
     'waits, until 2027-01-15T09:00:00.000Z at most: quote-unavailable, connection failed (ECONNREFUSED)'
 
   /** A project whose state a process holds that answers as a daemon. */
-  async function aDaemon(orders: Readonly<Record<string, string>>): Promise<Project> {
-    const project = await aProject([BOUND, scheduled(), opened(intentOf(SLOT))])
+  async function aDaemon(
+    answers: Partial<DaemonStatus>,
+    files?: Parameters<typeof aProject>[1],
+  ): Promise<Project> {
+    const project = await aProject([BOUND, scheduled(), opened(intentOf(SLOT))], files)
     const { stateDir, config } = project
     const lock = await acquireLock(stateDir, {
       ...{ pid: process.pid, command: 'tranched run', startedAtMs: NOW_MS, config, mode: 'live' },
@@ -294,7 +307,7 @@ describe('an open order that waits', () => {
     const ready = { ok: true, reasons: [] }
     const socket = await serveControl(controlPath(stateDir), async () => ({
       ok: true,
-      result: { stale: null, ready, waiting: {}, orders },
+      result: { stale: null, ready, waiting: {}, ...answers },
     }))
     onTestFinished(async () => {
       await socket.close()
@@ -303,8 +316,8 @@ describe('an open order that waits', () => {
     return project
   }
 
-  test('is shown by status and why with what it waits for', async () => {
-    const { config } = await aDaemon({ [`${STRATEGY}:${SLOT}:0`]: waits })
+  test('an open order is shown by status and why with what it waits for', async () => {
+    const { config } = await aDaemon({ orders: { [`${STRATEGY}:${SLOT}:0`]: waits } })
     const state = await printed((io) => status({ config }, io, NOW_MS))
     expect(state.stdout).toContain(`  ${STRATEGY}:${SLOT}:0: planned, attempt 1, ${waits}\n`)
     const told = await printed((io) => why(STRATEGY, { config }, io, NOW_MS))
@@ -315,11 +328,23 @@ describe('an open order that waits', () => {
     ])
   })
 
-  test('is shown without one where the daemon does not say', async () => {
+  test('an open order is shown without it where the daemon does not say', async () => {
     const { config } = await aDaemon({})
     const state = await printed((io) => status({ config }, io, NOW_MS))
     expect(state.stdout).toContain(`  ${STRATEGY}:${SLOT}:0: planned, attempt 1\n`)
     const told = await printed((io) => why(STRATEGY, { config }, io, NOW_MS))
     expect(told.stdout).not.toContain('Now:')
+  })
+
+  test('a strategy whose file is refused keeps the slot and the cap of the version in force', async () => {
+    const perDay = { [intentOf(SLOT).sell.token.address]: '100000000' }
+    const nextSlot = NOW_MS / 1_000 + 3_600
+    const stale = { sinceMs: NOW_MS, files: 1, detail: 'weekly-eth.yaml:6:1 amuont: unknown key' }
+    const { config } = await aDaemon(
+      { stale, inForce: { [STRATEGY]: { nextSlot, perDay } } },
+      { strategy: edit(FILE, 'amount:', 'amuont:') },
+    )
+    const { stdout } = await printed((io) => status({ config }, io, NOW_MS))
+    expect(stdout).toMatch(/^weekly-eth +0 +0\/100 USDC +in 1h /m)
   })
 })

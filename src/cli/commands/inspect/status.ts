@@ -103,9 +103,10 @@ function notReadyLines({ answers, ready }: StatusReport): readonly string[] {
   return (ready?.reasons ?? []).map((reason) => `NOT READY: ${reason}`)
 }
 
-function lastText({ lastSlot }: StrategyReport, ago: (at: string) => string): string {
+function lastText({ lastSlot, lastFillAt }: StrategyReport, ago: (at: string) => string): string {
   if (lastSlot === null) return '-'
-  const { at, outcome, reason } = lastSlot
+  const { outcome, reason } = lastSlot
+  const at = (outcome === 'filled' && lastFillAt) || lastSlot.at
   return `${outcome} ${ago(at)} ago${reason === null ? '' : `: ${reasonText(reason)}`}`
 }
 
@@ -121,9 +122,9 @@ function nextText(
   { enabled, finished, paused, held, nextSlotAt }: StrategyReport,
   nowMs: number,
 ): string {
-  if (enabled === null) return 'unknown'
+  if (enabled === null && nextSlotAt === null) return 'unknown'
   if (finished) return 'finished'
-  if (!enabled) return 'disabled'
+  if (enabled === false) return 'disabled'
   if (paused !== null) return 'PAUSED'
   if (held !== null) return 'HELD'
   if (nextSlotAt === null) return 'no slot'
@@ -256,14 +257,25 @@ function strategyReport(
             detail: last.detail ?? null,
           },
     finished: strategy !== undefined && isFinished(view.state, strategy),
-    nextSlotAt: waitingOf(name, input) ?? nextOf(strategy, record, input),
+    nextSlotAt: slotByDaemon(name, strategy, input) ?? nextOf(strategy, record, input),
   }
 }
 
-/** The due slot for which the daemon waits. */
-function waitingOf(name: string, { daemon }: StatusInput): string | undefined {
-  const slot = typeof daemon === 'object' ? daemon.waiting?.[name] : undefined
+/** The due slot for which the daemon waits; for an unreadable file, the next slot of the version in force. */
+function slotByDaemon(
+  name: string,
+  strategy: Strategy | undefined,
+  { daemon }: StatusInput,
+): string | undefined {
+  if (typeof daemon !== 'object') return undefined
+  const inForce = strategy === undefined ? daemon.inForce?.[name]?.nextSlot : undefined
+  const slot = daemon.waiting?.[name] ?? inForce ?? undefined
   return slot === undefined ? undefined : instantText(slot)
+}
+
+function capsByDaemon(name: string, { daemon }: StatusInput): ReadonlyMap<Address, bigint> {
+  const caps = (typeof daemon === 'object' && daemon.inForce?.[name]?.perDay) || {}
+  return new Map(Object.entries(caps).map(([token, cap]) => [token as Address, BigInt(cap)]))
 }
 
 function nextOf(
@@ -295,17 +307,18 @@ function amounts(
 function dayReport(
   name: string,
   strategy: Strategy | undefined,
-  { view, settings, nowMs }: StatusInput,
+  input: StatusInput,
 ): StrategyReport['day'] {
+  const { view, settings, nowMs } = input
   if (settings === undefined) return []
-  const own = strategy?.limits.perDay
+  const own = strategy?.limits.perDay ?? capsByDaemon(name, input)
   const spent = view.state.strategies.get(name)?.spent
-  const addresses = new Set([...(own?.keys() ?? []), ...(spent?.keys() ?? [])])
+  const addresses = new Set([...own.keys(), ...(spent?.keys() ?? [])])
   return [...addresses].flatMap((address) => {
     const token = tokenOf(address, settings)
     if (token === undefined) return []
     const used = usedInWindow(view.state, { token: address, strategy: name }, nowMs - DAY_MS)
-    const cap = own?.get(address)
+    const cap = own.get(address)
     if (used === 0n && cap === undefined) return []
     const most = cap === undefined ? null : amountData(cap, token)
     return [{ used: amountData(used, token), cap: most }]

@@ -1,5 +1,6 @@
 import type { Outcome } from '../../../domain/order/intent.ts'
 import { reasonText } from '../../../domain/order/reason.ts'
+import { durationText } from '../../../domain/text/duration.ts'
 import type { LogLevel } from '../../../observe/log.ts'
 import type { Metrics } from '../../../observe/metrics.ts'
 import { inputMessages, intentMessages, reasonMessages } from '../../wording/decision-text.ts'
@@ -134,5 +135,5 @@ function missedNotification(end: SlotEnd, { timezone }: TextContext): Notificati
 function latenessText(ms: number): string {
   return Math.abs(ms) < 1_000
     ? 'in time'
-    : `${Math.round(Math.abs(ms) / 1_000)} s ${ms < 0 ? 'early' : 'late'}`
+    : `${durationText(Math.abs(ms))} ${ms < 0 ? 'early' : 'late'}`
 }
