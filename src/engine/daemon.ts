@@ -185,17 +185,9 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
     for (const wallet of new Set([context.wallet, context.aggregator?.wallet ?? context.wallet]))
       followRecorded(context, wallet).catch(fail)
     const { wake } = backgroundTasks
-    const startMs = (): number | undefined => registration.startedAtMs()
     const agenda = createAgenda({
-      ...input,
-      ...{
-        strategies: [...strategies.values()],
-        context,
-        startedAtMs: startMs,
-        launch,
-        wake,
-        fail,
-      },
+      ...{ ...input, strategies: [...strategies.values()], context, launch, wake, fail },
+      startedAtMs: () => registration.startedAtMs(),
     })
     const watch = createFinalityWatch({ context, onReopened: launch, onFailure: fail })
     onOrderEnd = () => {
