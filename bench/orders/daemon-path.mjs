@@ -186,6 +186,7 @@ async function main() {
   const { journal } = opened
   await anchors.keep(journal)
   page.begin({
+    waits: () => new Map(),
     state: journal.state,
     wallets: new Map([['trader', trader.address]]),
     ready: watch.probes.ready,

@@ -169,9 +169,10 @@ function memoryText(memory: StrategyMemory): string {
   return `remembers ${JSON.stringify(entries)}`
 }
 
-/** An intent without the digest of its file. */
+/** An intent without the digest of its file, and without text for people. */
 function intentText({ terms: _, ...intent }: Intent): string {
-  return JSON.stringify(intent, (_key, value: unknown) => {
+  return JSON.stringify(intent, (key, value: unknown) => {
+    if (key === 'shown') return undefined
     if (typeof value === 'bigint') return `${value}n`
     if (value === null || typeof value !== 'object' || Array.isArray(value)) return value
     const entries = Object.entries(value).filter(([, inner]) => inner !== undefined)

@@ -6,9 +6,12 @@ import { strangerText } from '../domain/text/nearest.ts'
 import { describeAll } from '../journal/describe.ts'
 import type { ReadRecord } from '../journal/events/registry.ts'
 import { type CapUse, capsOf } from '../journal/projections/limits.ts'
+import type { OpenIntent } from '../journal/state/daemon-state.ts'
 import type { JournalView } from '../store/file/journal-snapshot.ts'
+import { readLock } from '../store/lock/state-lock.ts'
 import type { Strategy } from '../strategies/registry.ts'
-import { readState, recordsAtHand } from './compose/state.ts'
+import { askDaemon, readState, recordsAtHand } from './compose/state.ts'
+import type { DaemonStatus } from './daemon/handle.ts'
 import { type ConfigOptions, loadForReading, noState } from './load-files.ts'
 import { type ExitCode, type Io, lineTo, renderAll } from './process/io.ts'
 import { Refusal, refusalOf } from './process/refusal.ts'
@@ -67,4 +70,21 @@ export function capsIn(reading: Reading, nowMs: number, name?: string): readonly
 export function requireStrategy(name: string, { strategies, view }: Reading, by: string): void {
   const known = new Set([...view.state.strategies.keys(), ...strategies.map((each) => each.name)])
   if (!known.has(name)) throw new Refusal(strangerText(name, known), { by })
+}
+
+const ANSWER_MS_MAX = 2_000
+
+/** A running daemon's status; undefined if none runs. */
+export type Daemon = DaemonStatus | 'silent' | undefined
+
+export async function daemonOf(stateDir: string): Promise<Daemon> {
+  if (readLock(stateDir) === undefined) return undefined
+  const reply = await askDaemon(stateDir, { command: 'status' }, ANSWER_MS_MAX)
+  if (reply.tag !== 'answered' || !reply.answer.ok) return 'silent'
+  return reply.answer.result as DaemonStatus
+}
+
+/** What an order waits for, by the running daemon. */
+export function waitsOf({ intent }: OpenIntent, daemon: Daemon): string | undefined {
+  return typeof daemon === 'object' ? daemon.orders?.[intent.id] : undefined
 }

@@ -1,11 +1,18 @@
+import { intentClosed } from '../journal/events/order/outcomes.ts'
 import type { JournalEvent } from '../journal/events/registry.ts'
 import { haltLifted, tradingHalted } from '../journal/events/strategy/stops.ts'
-import { isNoAnswer, type RuntimeEvent } from '../journal/runtime-event.ts'
+import {
+  isNoAnswer,
+  lastAnswerText,
+  type RuntimeEvent,
+  waitsText,
+} from '../journal/runtime-event.ts'
 import type { Clock } from '../ports.ts'
 import type { Probe } from './http/http-server.ts'
 
 /** The loop turns every second, unless it waits for a silent node and all its retries. */
 const TICK_AGE_MS_MAX = 120_000
+const WAITS_MAX = 1_000
 
 export type FundsSeen =
   | {
@@ -20,6 +27,7 @@ export type FundsSeen =
 /** State of the probes and of remote status, from runtime events. Ages use `monotonicMs`: the wall clock may be changed. */
 export function createWatch(clock: Pick<Clock, 'now'>, monotonicMs: () => number) {
   const failing = new Map<string, string>()
+  const waits = new Map<string, string>()
   let funds: FundsSeen | undefined
   let delegation: Extract<RuntimeEvent, { type: 'account-delegation' }> | undefined
   let tickedMs = monotonicMs()
@@ -34,7 +42,7 @@ export function createWatch(clock: Pick<Clock, 'now'>, monotonicMs: () => number
     return { ok: reasons.length === 0, reasons, details: { lastTurnAgeMs: ageMs } }
   }
   const failingReasons = (): string[] =>
-    [...failing].map(([service, status]) => `${service} answered last: ${status}`)
+    [...failing].map(([service, status]) => `${service} ${lastAnswerText(status)}`)
   const ready = (): Probe => {
     const reasons = [...health().reasons, ...failingReasons()]
     if (funds?.tag === 'unknown') reasons.push(funds.why)
@@ -62,10 +70,25 @@ export function createWatch(clock: Pick<Clock, 'now'>, monotonicMs: () => number
       funds = { tag: 'unknown', why }
     }
   }
+  const sawWait = (event: RuntimeEvent): void => {
+    if (event.type === 'order-waited') waits.delete(event.intentId)
+    if (event.type !== 'order-waits') return
+    if (waits.size >= WAITS_MAX) waits.clear()
+    waits.set(event.intentId, waitsText(event))
+  }
+  const sawRequest = (event: Extract<RuntimeEvent, { type: 'request' }>): void => {
+    const { service, chain, status } = event
+    const node = chain === undefined ? 'a node' : `a node of chain ${chain}`
+    const name = service === 'rpc' ? node : service
+    if (isNoAnswer(status)) failing.set(name, status)
+    else failing.delete(name)
+  }
   return {
     probes: { health, ready },
     /** Services whose last request got no answer, each with its status. */
     failing: failingReasons,
+    /** What unsigned orders wait for, in words, by intent. */
+    waits: (): ReadonlyMap<string, string> => waits,
     /** Undefined before the first report. */
     gasTank: (): FundsSeen | undefined => funds,
     /** Epoch ms on the wall clock. */
@@ -79,6 +102,7 @@ export function createWatch(clock: Pick<Clock, 'now'>, monotonicMs: () => number
     recorded(event: JournalEvent): void {
       if (tradingHalted.is(event)) isHalted = true
       if (haltLifted.is(event)) isHalted = false
+      if (intentClosed.is(event)) waits.delete(event.intentId)
     },
     saw(event: RuntimeEvent): void {
       if (event.type === 'daemon-started') isHalted = event.halted !== undefined
@@ -86,9 +110,8 @@ export function createWatch(clock: Pick<Clock, 'now'>, monotonicMs: () => number
       if (event.type === 'files-stale')
         refused = event.files === 0 ? undefined : { files: event.files, detail: event.detail }
       sawAccount(event)
-      if (event.type !== 'request') return
-      if (isNoAnswer(event.status)) failing.set(event.service, event.status)
-      else failing.delete(event.service)
+      sawWait(event)
+      if (event.type === 'request') sawRequest(event)
     },
   }
 }

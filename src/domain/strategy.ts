@@ -69,6 +69,8 @@ export type CallTerms = {
   readonly value: BaseUnits
   readonly gasLimit: bigint
   readonly label: string
+  /** The call with its arguments, and its target as the file names it; undefined in older journals. */
+  readonly shown?: string | undefined
 }
 
 /** Fields of every call strategy. Caps are wei of value. */

@@ -47,6 +47,8 @@ type DaemonInput = {
   readonly strategies: readonly Strategy[]
   /** Joins the strategies with the first order by hand. */
   readonly manual: Strategy
+  /** When the state was last written before this start, epoch ms; undefined in a new state. */
+  readonly lastSeenMs?: number | undefined
   /** How long pending orders are followed after a stop request. */
   readonly drainMs: number
   /** Aborted, with the cause as its reason, to drain and return. */
@@ -151,7 +153,11 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
     const startedAtMs = clock.now()
     const headSeconds = await bind(context)
     if (headSeconds === undefined) {
-      observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
+      observe({
+        type: 'daemon-stopped',
+        openIntents: journal.state.intents.size,
+        mode: context.mode,
+      })
       return false
     }
     await input.onBound?.()
@@ -179,17 +185,9 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
     for (const wallet of new Set([context.wallet, context.aggregator?.wallet ?? context.wallet]))
       followRecorded(context, wallet).catch(fail)
     const { wake } = backgroundTasks
-    const startMs = (): number | undefined => registration.startedAtMs()
     const agenda = createAgenda({
-      ...input,
-      ...{
-        strategies: [...strategies.values()],
-        context,
-        startedAtMs: startMs,
-        launch,
-        wake,
-        fail,
-      },
+      ...{ ...input, strategies: [...strategies.values()], context, launch, wake, fail },
+      startedAtMs: () => registration.startedAtMs(),
     })
     const watch = createFinalityWatch({ context, onReopened: launch, onFailure: fail })
     onOrderEnd = () => {
@@ -265,7 +263,7 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
     await Promise.race([Promise.all(running.values()), clock.sleep(LET_GO_MS)])
   }
   if (fatal !== undefined) throw fatal.error
-  observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size })
+  observe({ type: 'daemon-stopped', openIntents: journal.state.intents.size, mode: context.mode })
   return true
 }
 

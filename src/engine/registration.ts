@@ -80,7 +80,8 @@ export async function missDropped(
     const record = state.strategies.get(name)
     if (!isEntered(record, strategy) || keys.get(name) === record.scheduleKey) return []
     const run = missedRun(scheduleOf(state, strategy), record.lastSlotSeconds, nowSeconds)
-    return run === undefined ? [] : [slotsMissed({ strategy: name, ...run })]
+    const detail = 'new files removed or rescheduled it'
+    return run === undefined ? [] : [slotsMissed({ strategy: name, ...run, detail })]
   })
   if (missed.length > 0) await journal.append(...missed)
 }

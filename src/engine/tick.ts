@@ -1,5 +1,6 @@
 import type { IntentId } from '../domain/order/intent.ts'
 import { hasLiveAuthorization } from '../domain/order/order.ts'
+import type { TrustedTime } from '../domain/policy.ts'
 import { slotsMissed } from '../journal/events/strategy/slots.ts'
 import type { ChainView } from '../ports.ts'
 import type { ManualOrder } from '../strategies/manual/manual-kind.ts'
@@ -31,6 +32,8 @@ export type Agenda = ReturnType<typeof createAgenda>
 type AgendaInput = FundsInspection & {
   /** Epoch ms; undefined until known. */
   readonly startedAtMs: () => number | undefined
+  /** When the state was last written before this start, epoch ms. */
+  readonly lastSeenMs?: number | undefined
   /** Called for each of a custom module's intents once it is durable. */
   readonly launch: (id: IntentId) => void
   /** Called when a slot may be due earlier than `wakeMs` reported. */
@@ -40,9 +43,9 @@ type AgendaInput = FundsInspection & {
 
 /** The calendar of all strategies, combined with the journal's record of handled slots. */
 export function createAgenda(input: AgendaInput) {
-  const { context, strategies, startedAtMs } = input
+  const { context } = input
   const { ports } = context
-  const upcoming = new Upcoming({ ports, strategies, startedAtMs })
+  const upcoming = new Upcoming({ ...input, ports })
   const pendingRequests = new PendingRequests({ ...input, upcoming })
   const handler = new TickHandler(input, upcoming, pendingRequests)
   const watchPrograms = createProgramsWatch(ports, upcoming)
@@ -205,7 +208,7 @@ class TickHandler {
       const time = makesCalls(strategy) ? calls : swaps
       if (!time?.ok) {
         if (time !== undefined) conflicts.add(time.detail)
-        this.#leave(strategy, VIEW_RETRY_MS)
+        this.#leave(strategy, VIEW_RETRY_MS, unreadyText(context, strategy, time))
         continue
       }
       const owing = this.#upcoming.dueOf(strategy, atMs)
@@ -235,13 +238,24 @@ class TickHandler {
     return { records }
   }
 
-  #leave(strategy: Strategy, ms: number): void {
-    this.#upcoming.postpone(strategy, { nowMs: this.#input.context.ports.clock.now(), ms })
+  #leave(strategy: Strategy, ms: number, unready?: string): void {
+    const nowMs = this.#input.context.ports.clock.now()
+    this.#upcoming.postpone(strategy, { nowMs, ms, ...(unready && { unready }) })
   }
 }
 
 /** Owed slots with the trusted time, epoch ms, that decides them. */
 type Believed = Owed & { readonly atMs: number }
+
+function unreadyText(
+  { gasless, aggregator }: OrderContext,
+  strategy: Strategy,
+  time: TrustedTime | undefined,
+): string {
+  if (time !== undefined) return 'the clocks disagreed'
+  const { chain } = (makesCalls(strategy) && aggregator?.settings) || gasless
+  return `chain ${chain} could not be read`
+}
 
 function countedOf({ due: { missed } }: Owed): number {
   return missed === undefined ? 0 : (missed.count ?? COUNTED_AT_ONCE)

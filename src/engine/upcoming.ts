@@ -1,6 +1,8 @@
 import { nextSlot } from '../domain/schedule/calendar.ts'
-import { type Due, dueSlots, opensAtMs } from '../domain/schedule/due.ts'
-import { type SlotSeconds, scheduleKey } from '../domain/schedule/schedule.ts'
+import { formatInstant } from '../domain/schedule/civil-date.ts'
+import { type Due, dueSlots, type MissedRun, opensAtMs } from '../domain/schedule/due.ts'
+import { type Schedule, type SlotSeconds, scheduleKey } from '../domain/schedule/schedule.ts'
+import { durationText } from '../domain/text/duration.ts'
 import type { StrategyRecord } from '../journal/state/daemon-state.ts'
 import type { Clock, Ports } from '../ports.ts'
 import type { Strategy } from '../strategies/registry.ts'
@@ -20,6 +22,9 @@ type Times = { readonly dueMs: number; readonly wakeMs: number }
 
 type Next = Times & { readonly slot: SlotSeconds }
 
+/** Since when a slot waits for its chain or its clocks, epoch ms, and the cause as a clause. */
+type Unready = { readonly slot: SlotSeconds; readonly sinceMs: number; readonly why: string }
+
 /** Epoch ms. */
 type Pause = { readonly sinceMs: number; readonly untilMs: number }
 
@@ -37,6 +42,8 @@ export function isEntered(
 export class Upcoming {
   readonly #ports: UpcomingPorts
   readonly #startedAtMs: () => number | undefined
+  readonly #lastSeenMs: number | undefined
+  readonly #unready = new Map<string, Unready>()
   readonly #next = new Map<string, Next>()
   readonly #postponed = new Map<string, Pause>()
   #soonest: Times | undefined
@@ -47,8 +54,10 @@ export class Upcoming {
     readonly strategies: readonly Strategy[]
     /** Epoch ms; undefined until known. */
     readonly startedAtMs: () => number | undefined
+    readonly lastSeenMs?: number | undefined
   }) {
     this.#ports = input.ports
+    this.#lastSeenMs = input.lastSeenMs
     this.#startedAtMs = input.startedAtMs
     this.replace(input.strategies)
   }
@@ -61,6 +70,7 @@ export class Upcoming {
     this.#strategies = strategies
     this.#next.clear()
     this.#postponed.clear()
+    this.#unready.clear()
     this.#soonest = undefined
     for (const strategy of strategies) this.refresh(strategy)
   }
@@ -75,6 +85,7 @@ export class Upcoming {
       : undefined
     this.#soonest = undefined
     this.#postponed.delete(name)
+    if (this.#unready.get(name)?.slot !== slot) this.#unready.delete(name)
     if (slot === undefined) this.#next.delete(name)
     else {
       const dueMs = opensAtMs(name, schedule, slot)
@@ -102,11 +113,15 @@ export class Upcoming {
     return this.#next.get(strategy)?.slot
   }
 
-  /** Defers owed slots for a while. */
+  /** Defers owed slots for a while. `unready`: their chain or clocks cannot be used, in words. */
   postpone(
     { name }: Strategy,
-    { nowMs, ms }: { readonly nowMs: number; readonly ms: number },
+    on: { readonly nowMs: number; readonly ms: number; readonly unready?: string },
   ): void {
+    const { nowMs, ms, unready: why } = on
+    const slot = this.nextOf(name)
+    if (why === undefined || slot === undefined) this.#unready.delete(name)
+    else if (!this.#unready.has(name)) this.#unready.set(name, { slot, sinceMs: nowMs, why })
     this.#postponed.set(name, { sinceMs: nowMs, untilMs: nowMs + ms })
     this.#soonest = undefined
   }
@@ -155,7 +170,29 @@ export class Upcoming {
     const schedule = scheduleOf(state, strategy)
     const startedAtMs = this.#startedAtMs() ?? nowMs
     const due = dueSlots({ strategy: name, schedule, lastSlotSeconds, nowMs, startedAtMs })
-    return { strategy, due }
+    if (due.missed === undefined) return { strategy, due }
+    const detail = `${this.#causeOf(name, due.missed, nowMs)}; ${ruleText(schedule, due, this.#startedAtMs())}`
+    return { strategy, due: { ...due, missed: { ...due.missed, detail } } }
+  }
+
+  /** Why slots were not handled in time, from what this process observed. */
+  #causeOf(name: string, { firstSeconds, lastSeconds }: MissedRun, nowMs: number): string {
+    const startedMs = this.#startedAtMs() ?? 0
+    const seenMs = this.#lastSeenMs
+    const causes: string[] = []
+    const [it, them] = firstSeconds === lastSeconds ? ['it', 'it'] : ['the last', 'them']
+    if (firstSeconds * 1000 < startedMs) {
+      const seen = seenMs === undefined ? '' : `last seen ${at(seenMs)}, `
+      const earlier = lastSeconds * 1000 < (seenMs ?? 0)
+      const what = earlier ? `an earlier run did not handle ${them}` : 'the daemon was down'
+      causes.push(`${what}: ${seen}started ${at(startedMs)}`)
+    }
+    if (lastSeconds * 1000 >= startedMs) {
+      const unready = this.#unready.get(name)
+      const late = `the daemon came to ${it} only at ${at(nowMs)}, ${durationText(nowMs - lastSeconds * 1000)} late`
+      causes.push(unready ? `${unready.why} from ${at(unready.sinceMs)} to ${at(nowMs)}` : late)
+    }
+    return causes.join(', then ')
   }
 
   /** Next timer, epoch ms, or infinity. A cron task does not fire again for a past slot, nor after firing early. */
@@ -176,4 +213,20 @@ export class Upcoming {
     this.#soonest = { dueMs, wakeMs }
     return this.#soonest
   }
+}
+
+function at(ms: number): string {
+  return formatInstant(Math.floor(ms / 1000))
+}
+
+/** The rule of the strategy's file by which a run of slots is not handled late. */
+function ruleText(
+  { missed, maxLatenessMs }: Schedule,
+  { missed: run, open }: Due,
+  startedAtMs = 0,
+): string {
+  if (missed === 'skip' && run !== undefined && run.lastSeconds * 1000 < startedAtMs)
+    return '`missed: skip` runs no slot from before the start'
+  if (missed !== 'all' && open.length > 0) return `\`missed: ${missed}\` runs only the newest slot`
+  return `its maxLateness is ${durationText(maxLatenessMs)}`
 }

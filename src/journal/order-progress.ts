@@ -32,7 +32,7 @@ export function overdueAtMs(open: OpenIntent, finality: Finality): number {
   return endMs + finalityMs(finality) + GRACE_MS
 }
 
-/** The current step of an open order, in words. `waitsFor` says in words why it is not signed yet. */
+/** The current step of an open order, in words. `waitsFor`: see `waitsText`. */
 export function doingOf(
   { transactions }: Pick<DaemonState, 'transactions'>,
   open: OpenIntent,
@@ -73,7 +73,7 @@ const TRANSACTIONS = {
 } as const
 
 function plannedDoing({ attempt, died }: OpenIntent, waitsFor: string | undefined): string {
-  if (waitsFor !== undefined) return `nothing is signed: it waits, ${waitsFor}`
+  if (waitsFor !== undefined) return `nothing is signed: it ${waitsFor}`
   if (attempt === 1) return 'nothing is signed yet: it waits for its turn and a quote'
   const last = died ?? 'failed'
   return `attempt ${attempt - 1} ${last}: the next one waits for its turn and a quote`

@@ -6,9 +6,11 @@ import type { IntentId } from '../domain/order/intent.ts'
 import type { ServiceFault } from '../domain/order/quote.ts'
 import type { FailureReason, SkipReason } from '../domain/order/reason.ts'
 import type { RemoteLink, RemoteOutcome } from '../domain/remote.ts'
+import type { Mode } from '../domain/settings.ts'
 import type { AccountStatus } from './ledger/account-status.ts'
 import type { TransactionPurpose } from './records.ts'
 import type { Pause } from './state/daemon-state.ts'
+import { instantText } from './wording/log-values.ts'
 
 /** Separately paced routes of the gasless service. */
 const GASLESS_ROUTES = ['tokens', 'quote', 'submit', 'poll'] as const
@@ -48,6 +50,27 @@ export function isNoAnswer(status: string): boolean {
   return NO_ANSWER.test(status)
 }
 
+/** Statuses of requests without any answer, in words. */
+const SILENT: Readonly<Record<string, string>> = {
+  network: 'connection failed',
+  unreachable: 'connection failed',
+  timeout: 'no answer in time',
+}
+
+/** What came of a last request that `isNoAnswer`, after its service's name. */
+export function lastAnswerText(status: string): string {
+  const silent = SILENT[status]
+  return silent === undefined ? `answered last: ${status}` : `did not answer (${silent})`
+}
+
+/** What an unsigned order waits for, after its name: `waits, until … at most: …`. */
+export function waitsText(
+  event: Pick<RuntimeEvents['order-waits'], 'reason' | 'detail' | 'startBeforeMs'>,
+): string {
+  const until = instantText(Math.floor(event.startBeforeMs / 1_000))
+  return `waits, until ${until} at most: ${event.reason}, ${event.detail}`
+}
+
 /** Events outside the journal, by type, observed where they happen. Everything on record is a journal event instead. */
 type RuntimeEvents = {
   'daemon-started': {
@@ -58,7 +81,7 @@ type RuntimeEvents = {
     readonly halted: Pause | undefined
   }
   'daemon-stopping': { readonly cause: string; readonly openIntents: number }
-  'daemon-stopped': { readonly openIntents: number }
+  'daemon-stopped': { readonly openIntents: number; readonly mode: Mode }
   /** A price in a strategy's file looks like a mistake; this blocks nothing. */
   implausible: { readonly strategy: string; readonly detail: string }
   /** A strategy's calendar and status now. */
@@ -110,6 +133,8 @@ type RuntimeEvents = {
   }
   request: {
     readonly service: 'gasless' | 'rpc' | 'aggregator'
+    /** Name of a node's chain; undefined outside the daemon. */
+    readonly chain?: string | undefined
     readonly route: string
     readonly status: string
     readonly durationMs: number

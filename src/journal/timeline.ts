@@ -1,7 +1,12 @@
 import { ETHER, type Token } from '../domain/money/token.ts'
 import type { PermitRecord } from '../domain/order/permit.ts'
+import { durationText } from '../domain/text/duration.ts'
 import { isSwap } from '../venues/swap/swap-projection.ts'
-import { permitRecorded } from './events/order/authorizations.ts'
+import {
+  authorizationDead,
+  authorizationWithdrawn,
+  permitRecorded,
+} from './events/order/authorizations.ts'
 import { intentClosed } from './events/order/outcomes.ts'
 import { messagesOf, titleOf } from './events/outputs.ts'
 import type { JournalRecord, ReadRecord } from './events/registry.ts'
@@ -23,12 +28,13 @@ export function timelineOf(
   const tokens = tokensIn(read, known)
   const permits = new Map<string, PermitRecord>()
   let ofOrder: readonly string[] = []
+  const gaps = createGaps()
   // The proof of a fill already says that the order was filled.
   const news = read.filter(({ event }) => !intentClosed.is(event) || event.outcome !== 'filled')
   return news.map((each) => {
     const { event, record } = each
     if (permitRecorded.is(event)) permits.set(event.intentId, event.permit)
-    const messages = messagesOf(event, { tokens, permits })
+    const messages = [...gaps(each), ...messagesOf(event, { tokens, permits })]
     if (intentClosed.is(event)) ofOrder = messages
     return {
       record,
@@ -40,6 +46,30 @@ export function timelineOf(
         : messages,
     }
   })
+}
+
+/** Shortest time without a record of an unsigned order that is worth a message. */
+const GAP_MS_MIN = 10_000
+
+/** Accounts for the time that orders spent unsigned: waiting leaves no record. Takes a slot's records in order. */
+function createGaps(): (read: ReadRecord) => readonly string[] {
+  const unsigned = new Map<string, number>()
+  return ({ event, record: { atMs } }) => {
+    if (!('intentId' in event)) {
+      const opened = slotOpened.is(event) ? event.intents.map(({ id }) => id) : []
+      // Wallet transactions take their time, and have records of their own.
+      for (const id of [...unsigned.keys(), ...opened]) unsigned.set(id, atMs)
+      return []
+    }
+    const gapMs = atMs - (unsigned.get(event.intentId) ?? atMs)
+    if (authorizationDead.is(event) || authorizationWithdrawn.is(event))
+      unsigned.set(event.intentId, atMs)
+    else unsigned.delete(event.intentId)
+    if (gapMs < GAP_MS_MIN) return []
+    return [
+      `No record for ${durationText(gapMs)}: nothing was signed. It waited for a quote, a node or its turn, or the daemon was down; the log of that time says which.`,
+    ]
+  }
 }
 
 /** Tokens in the slot's own orders take precedence: the config may have changed since. */

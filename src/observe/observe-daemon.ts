@@ -1,4 +1,5 @@
 import type { RemoteOutcome } from '../domain/remote.ts'
+import type { Mode } from '../domain/settings.ts'
 import { instantText, wholeTokens } from '../journal/wording/log-values.ts'
 import { notification } from '../journal/wording/notice.ts'
 import { said, sentence } from '../journal/wording/text.ts'
@@ -16,7 +17,7 @@ export const DAEMON = {
         const since = instantText(halted.atMs / 1_000)
         log.warn(`halted since ${since}: ${halted.detail}`, { event: 'pause', cause: halted.cause })
       }
-      const pending = openIntents === 0 ? '' : `, ${openIntents} open intents to resolve`
+      const pending = openIntents === 0 ? '' : `, ${openOrders(openIntents)} to resolve`
       const text = `started in ${mode} mode: ${manyStrategies(strategies)}, wallet ${owner}${pending}`
       log.info(text, { event: type, mode, owner, strategies, openIntents })
     },
@@ -34,22 +35,21 @@ export const DAEMON = {
 
   'daemon-stopping'({ type, cause, openIntents }, { log }) {
     const fields = { event: type, cause, openIntents }
-    log.info(`stopping (${cause}), ${openIntents} open intents`, fields)
+    log.info(`stopping (${cause}), ${openOrders(openIntents)}`, fields)
   },
 
   /** Drained, or out of time. */
   'daemon-stopped': {
-    observe({ type, openIntents }, { log }) {
+    observe({ type, openIntents, mode }, { log }) {
       const fields = { event: type, openIntents }
       if (openIntents === 0) log.info('stopped, nothing left open', fields)
-      else
-        log.warn(`stopped with ${openIntents} open intents; the next start resolves them`, fields)
+      else log.warn(`stopped with ${openOrders(openIntents)}; ${fateText(mode)}`, fields)
     },
-    notify: ({ openIntents }) =>
+    notify: ({ openIntents, mode }) =>
       notification('stopped', 'The daemon has stopped', [
         openIntents === 0
           ? 'Nothing was left open. Nothing is traded until it runs again.'
-          : `Open orders: ${openIntents}. What is signed may still execute; the next start finds out. Nothing else is traded until then.`,
+          : `Open orders: ${openIntents}. What is signed may still execute; ${fateText(mode)}. Nothing else is traded until then.`,
       ]),
   },
 
@@ -99,6 +99,17 @@ export const DAEMON = {
     log[level](text, { event: type, strategy, slotSeconds, reason, detail })
   },
 } satisfies Partial<Handlers>
+
+function openOrders(count: number): string {
+  return count === 1 ? '1 open order' : `${count} open orders`
+}
+
+/** What becomes of open orders after a stop: an embedded sandbox's chain ends with its daemon. */
+function fateText(mode: Mode): string {
+  return mode === 'sandbox'
+    ? 'the sandbox ends with its chains, and the next start begins new ones'
+    : 'the next start resolves what is open'
+}
 
 function manyStrategies(count: number): string {
   return count === 1 ? '1 strategy' : `${count} strategies`

@@ -1,6 +1,7 @@
 import type { ServiceConflict } from '../domain/order/conflict.ts'
 import { transactionLine } from '../journal/events/state/transactions-output.ts'
-import { instantText, tookText } from '../journal/wording/log-values.ts'
+import { waitsText } from '../journal/runtime-event.ts'
+import { tookText } from '../journal/wording/log-values.ts'
 import { conflictTopic, notification } from '../journal/wording/notice.ts'
 import { sentence } from '../journal/wording/text.ts'
 import type { Handlers } from './observers.ts'
@@ -15,9 +16,8 @@ export const ORDERS = {
 
   'order-waits'(event, { log }) {
     const { strategy, reason, detail, startBeforeMs } = event
-    const until = instantText(Math.floor(startBeforeMs / 1_000))
     const fields = { ...subject(event), reason, detail, startBeforeMs }
-    log.warn(`${strategy} waits, until ${until} at most: ${reason}, ${detail}`, fields)
+    log.warn(`${strategy} ${waitsText(event)}`, fields)
   },
 
   'order-waited'(event, { log }) {

@@ -33,7 +33,7 @@ export function decide(view) {
   const now = (price.num * SCALE) / price.den
   const seen = (view.memory.prices ?? '').split(',').filter(Boolean).map(BigInt)
   const memory = { prices: [...seen, now].slice(-view.params.samples).join(',') }
-  if (seen.length < view.params.samples) return { skip: `${seen.length} prices seen so far`, memory }
+  if (seen.length < view.params.samples) return { skip: `${seen.length} of ${view.params.samples} prices seen`, memory }
   const average = seen.reduce((sum, each) => sum + each, 0n) / BigInt(seen.length)
   const level = (average * BigInt(Math.round((100 - view.params.discount) * 100))) / 10_000n
   if (now > level) return { skip: 'not below the average', memory }

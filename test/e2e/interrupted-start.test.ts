@@ -71,10 +71,10 @@ test('a start without a node is told by status and doctor, with the node as its 
     (text) => text.includes('NOT READY'),
   )
   expect(status).toContain('NOT READY: starting\n')
-  expect(status).toContain('NOT READY: rpc answered last: unreachable\n')
+  expect(status).toContain('NOT READY: a node of chain base did not answer (connection failed)\n')
   expect(status).not.toContain('hung')
   expect(await told('doctor')).toMatch(
-    /warn {2}process \d+ runs and is not ready: starting; rpc answered last: unreachable/,
+    /warn {2}process \d+ runs and is not ready: starting; a node of chain base did not answer \(connection failed\)/,
   )
 })
 
@@ -95,7 +95,7 @@ test('a slot that waits for a silent node is shown by status since it was due', 
   isSilent = true
   const told = async () => (await run(['status', '--config', config])).stdout
   const status = await waitFor('a waiting slot', told, (shown) => shown.includes('waits, due'))
-  expect(status).toContain('NOT READY: rpc answered last: unreachable')
+  expect(status).toContain('NOT READY: a node of chain base did not answer (connection failed)')
   isSilent = false
   await waitFor('no waiting slot', told, (shown) => /buy-weth .* in \ds /.test(shown))
   expect((await daemon.stop()).code).toBe(0)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Running } from '../support/process/cli.ts'
+import { type Running, run } from '../support/process/cli.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { all, audit } from './audit.ts'
 import {
@@ -82,6 +82,15 @@ test('a service outage fails no slot that may be late, and the wait is logged', 
   await daemon.sees(/filled buy-weth/)
   await rehearsal.fault([{ kind: 'dropBefore' }])
   await daemon.sees(/buy-weth waits, until .* at most: quote-unavailable/)
+  const shown = async (command: string, ...more: readonly string[]) =>
+    (await run([command, ...more, '--config', rehearsal.config])).stdout
+  const waits =
+    /buy-weth:\d+:0:? .*waits, until \S+Z at most: quote-unavailable, connection failed \(\w+\)/
+  const status = await shown('status')
+  expect(status).toMatch(waits)
+  expect(status).toMatch(/^NOT READY: gasless did not answer \(connection failed\)$/m)
+  const [, order = ''] = /(buy-weth:\d+):0: /.exec(status) ?? []
+  expect(await shown('why', order)).toMatch(waits)
   await untilApplied(rehearsal, 5)
   await rehearsal.fault([])
   await daemon.sees(/buy-weth stopped waiting after [\s\S]*filled buy-weth/)

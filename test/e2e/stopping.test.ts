@@ -63,7 +63,7 @@ for (const [name, rule] of HOLDS) {
     await daemon.sees(/opened buy-weth/)
     const { code, stdout } = await daemon.stop()
     expect(code).toBe(0)
-    const [, left] = /stopped with (\d+) open intents/.exec(stdout) ?? []
+    const [, left] = /stopped with (\d+) open orders?/.exec(stdout) ?? []
     expect(Number(left)).toBeGreaterThan(0)
     expect((await audit(rehearsal)).orders).toEqual([])
 

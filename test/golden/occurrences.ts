@@ -21,7 +21,10 @@ const EXAMPLES: Examples = {
     { mode: 'dry-run', owner: OWNER, strategies: 3, openIntents: 2, halted: HALT },
   ],
   'daemon-stopping': [{ cause: 'SIGTERM', openIntents: 1 }],
-  'daemon-stopped': [{ openIntents: 0 }, { openIntents: 2 }],
+  'daemon-stopped': [
+    { openIntents: 0, mode: 'live' },
+    { openIntents: 2, mode: 'live' },
+  ],
   implausible: [{ strategy: 'ladder', detail: 'price.max lies more than tenfold above the price' }],
   'next-slot': [
     { strategy: 'a', nextSlotSeconds: SLOT, lastFillAtMs: 1_000, paused: true, held: false },

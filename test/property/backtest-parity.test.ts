@@ -8,6 +8,7 @@ import type { Strategy } from '../../src/strategies/registry.ts'
 import type { SimulatedModule } from '../simulation/modules.ts'
 import { Simulation } from '../simulation/simulation.ts'
 import { USDC, WETH } from '../simulation/stage.ts'
+import { aCallStrategy, callSimulation } from '../support/aggregator/call-simulation.ts'
 import {
   aCall,
   aCustomStrategy,
@@ -206,6 +207,16 @@ describe('the replay of a journal', () => {
     const { slots, differences } = await replayed(sim, {})
     expect(differences).toEqual([])
     expect(slots.get('stop')).toBeGreaterThan(5)
+  })
+
+  test('decides a call the same whether or not its journal has it in words', async () => {
+    const sim = callSimulation({ seed: 'calls' })
+    sim.start()
+    await sim.runFor(2 * HOUR)
+    const strategies = [aCallStrategy({ shown: 'claim(1) of demo' })]
+    const { slots, differences } = await replayed({ ...viewed(sim), strategies }, {})
+    expect(differences).toEqual([])
+    expect(slots.get('claim')).toBe(1)
   })
 
   test('decides at the time of each decision, not of its record', async () => {

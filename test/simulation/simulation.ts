@@ -330,6 +330,7 @@ export class Simulation {
       feeds: [WETH_USDC, ...this.#idleFeeds],
       strategies: this.strategies.filter(({ enabled }) => enabled),
       manual: manualStrategy({ tokens: [USDC, WETH], slippageBps: 50, maxDeviationBps: 200 }),
+      lastSeenMs: disk.records().at(-1)?.atMs,
       drainMs: DRAIN_MS,
       shutdown: shutdown.signal,
       onReady: (_agenda, control) => {

@@ -148,7 +148,8 @@ export function composeChain({ settings, clock, observe, timeoutMs }: ServiceInp
   const { permit2, chain } = settings.gasless
   const { chainId, rpcUrls, finality, agree } = chainOf(settings, chain)
   const rule = { finality, agree }
-  const wire = { chainId, rpcUrls, rule, permit2, observe, clock, ...boundOf(timeoutMs) }
+  const named = ofChain(chain, observe)
+  const wire = { chainId, rpcUrls, rule, permit2, observe: named, clock, ...boundOf(timeoutMs) }
   const real = createChain(wire)
   return settings.paper === undefined ? real : withPaperBalances(real, settings.paper)
 }
@@ -187,7 +188,8 @@ export function composeAggregator(
   const client = createAggregatorRpc({ url, ...wire, signer, clock, observe, ...limits })
   const service = settings.mode === 'dry-run' ? { ...client, accountInfo: unsigned } : client
   const bound = boundOf(timeoutMs)
-  const chain = createCallChain({ chainId, rpcUrls, rule, observe, clock, ...bound })
+  const named = ofChain(aggregator.chain, observe)
+  const chain = createCallChain({ chainId, rpcUrls, rule, observe: named, clock, ...bound })
   const context: AggregatorContext = {
     settings: aggregator,
     service: paceAggregator(service, queue, queue.heldMs),
@@ -202,6 +204,11 @@ export function composeAggregator(
       await Promise.all([service.close(), chain.close()])
     },
   }
+}
+
+/** Names the chain in each request to one of its nodes. */
+function ofChain(chain: string, observe: ServiceInput['observe']): ServiceInput['observe'] {
+  return (event) => observe(event.type === 'request' ? { ...event, chain } : event)
 }
 
 function unsigned(): Promise<AggregatorReply<never>> {

@@ -9,6 +9,7 @@ import { watchDirectory } from '../../control/file-watch.ts'
 import type { createWatch } from '../../control/probes.ts'
 import type { MoneyInput } from '../../control/telegram/commands/money-answers.ts'
 import type { StatusSnapshot } from '../../control/telegram/commands/status-text.ts'
+import type { Address } from '../../domain/money/units.ts'
 import type { IntentId } from '../../domain/order/intent.ts'
 import { valueTokenOf } from '../../engine/accounts/portfolio.ts'
 import type { DaemonControl } from '../../engine/daemon.ts'
@@ -31,7 +32,7 @@ export type HandlerInput = Omit<ReloadInput, 'load' | 'control' | 'nowMs'> & {
   readonly journal: MoneyInput['journal']
   readonly status: MoneyInput['status']
   readonly timezone: string
-  readonly watch: Pick<ReturnType<typeof createWatch>, 'probes'>
+  readonly watch: Pick<ReturnType<typeof createWatch>, 'probes' | 'waits'>
 }
 
 /** Handles an operator's requests to a running daemon: the control socket, changed files, SIGHUP, and remote commands. */
@@ -190,7 +191,15 @@ function statusOf(input: HandlerInput, files: Reloader): DaemonStatus {
     return slot === undefined || slot > due ? [] : [[name, slot] as const]
   })
   const ready = { ok, reasons }
-  return { stale: files.stale() ?? null, ready, waiting: Object.fromEntries(waiting) }
+  const inForce = (files.stale() ? files.active() : []).map(({ name, limits }) => {
+    const perDay = [...limits.perDay].map(([token, cap]) => [token, cap.toString()])
+    return [name, { nextSlot: nextSlotOf(name) ?? null, perDay: Object.fromEntries(perDay) }]
+  })
+  const orders = Object.fromEntries(input.watch.waits())
+  return {
+    ...{ stale: files.stale() ?? null, ready, waiting: Object.fromEntries(waiting), orders },
+    inForce: Object.fromEntries(inForce),
+  }
 }
 
 export type DaemonStatus = {
@@ -199,4 +208,10 @@ export type DaemonStatus = {
   readonly ready?: { readonly ok: boolean; readonly reasons: readonly string[] }
   /** Due slots that wait, epoch seconds by strategy. Missing in answers of older daemons. */
   readonly waiting?: Readonly<Record<string, number>>
+  /** What unsigned orders wait for, in words, by intent. Missing in answers of older daemons. */
+  readonly orders?: Readonly<Record<string, string>>
+  /** While files are refused: the next slot, epoch seconds, and caps in base units of each strategy in force. */
+  readonly inForce?: Readonly<
+    Record<string, { readonly nextSlot: number | null; readonly perDay: Record<Address, string> }>
+  >
 }

@@ -117,6 +117,8 @@ export function createReloader(input: ReloadInput) {
     },
     /** Undefined while the last read files are in force. */
     stale: (): StaleFiles | undefined => stale,
+    /** The enabled strategies in force. */
+    active: (): readonly Strategy[] => active,
   }
 }
 

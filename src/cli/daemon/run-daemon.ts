@@ -123,12 +123,13 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
       },
     })
     for (const warning of opened.warnings) log.warn(warning)
-    const { journal, lastSeq } = opened
+    const { journal, lastSeq, lastSeenMs } = opened
     keeper?.begin(journal, lastSeq)
     page?.begin({
       state: journal.state,
       wallets: namedWallets(settings, addresses),
       ready: watch.probes.ready,
+      waits: watch.waits,
     })
     manager = observing.manage(watch.probes, io)
     shutdown.signal.addEventListener('abort', manager.stopping, { once: true })
@@ -139,7 +140,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     const site = await siteOf(page)
     const server = await observing.serve(watch.probes, { site, control, tokens })
     try {
-      const state = { clock, journal, lastSeq, anchors }
+      const state = { clock, journal, lastSeq, lastSeenMs, anchors }
       const serving = { observing, server, watch, page, pageControl: control, manager }
       ended = await trade({ ...input, ...state, ...serving, trader, operator, shutdown })
     } finally {

@@ -68,6 +68,7 @@ type Trading = LockedRun & {
   readonly clock: Clock
   readonly journal: OpenedJournal['journal']
   readonly lastSeq: number
+  readonly lastSeenMs: number | undefined
   readonly observing: Observing
   readonly shutdown: AbortController
   readonly trader: Key
@@ -132,6 +133,7 @@ export async function trade(input: Trading): Promise<Ended> {
       strategies: enabled,
       manual: manualStrategyOf(settings),
       drainMs: DRAIN_MS,
+      lastSeenMs: input.lastSeenMs,
       shutdown: shutdown.signal,
       onTick: input.watch.ticked,
       onBound: () => anchors?.keep(input.journal),
@@ -245,5 +247,7 @@ function announce(input: Trading, agenda: Agenda): void {
 
 function nextText(slotSeconds: number | undefined, nowMs: number): string {
   if (slotSeconds === undefined) return 'never due'
-  return `next ${instantText(slotSeconds)} (in ${durationText(slotSeconds * 1000 - nowMs)})`
+  const leftMs = slotSeconds * 1000 - nowMs
+  const when = leftMs < 0 ? `due ${durationText(-leftMs)} ago` : `in ${durationText(leftMs)}`
+  return `next ${instantText(slotSeconds)} (${when})`
 }

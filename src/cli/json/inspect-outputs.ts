@@ -70,6 +70,10 @@ const openIntent = z.strictObject({
   orderId: s.nullable('order id given by the service; null before that', s.text()),
   deadlineAt,
   openedAt: s.time('time of the decision'),
+  waits: s.nullable(
+    'what it waits for before it is signed; null if nothing, or if no daemon says',
+    s.text(),
+  ),
   settled: s.nullable('manual resolution that will close it; null if there is none', {
     as: s.oneOf('declared outcome', ['dead', 'executed']),
     txHash: s.nullable('declared transaction; null if none was named', s.hash()),
@@ -206,6 +210,7 @@ export const why = done({
     title: s.text('human-readable event'),
     sentences: s.list('human-readable details', s.text()),
   }),
+  waits: s.list('what its unsigned orders wait for, by the running daemon', s.text()),
   caps: s.list('current use of the caps that bind it', cap),
   records: s.nullable(
     'journal records; null without `--raw`',

@@ -186,7 +186,7 @@ const SKIPS = {
   'below-minimum': ['it is less than its minimum', 'wait for a larger trade, or lower minTrade'],
   'not-triggered': [
     'its price was not reached',
-    "wait until the price reaches the strategy's level",
+    'wait: the detail names the level, the purchase or the time that it needs',
   ],
   finished: ['it is complete', 'nothing; to start again, give the strategy another name'],
   'module-skipped': ['its module skipped it', 'see its module'],

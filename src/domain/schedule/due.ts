@@ -7,6 +7,8 @@ export type MissedRun = {
   readonly firstSeconds: SlotSeconds
   readonly lastSeconds: SlotSeconds
   readonly count: number | undefined
+  /** Why the slots were not handled, for people; undefined in a backtest. */
+  readonly detail?: string | undefined
 }
 
 /** A strategy's due slots: the run to record as missed, then the slots to handle, in order. */

@@ -1,4 +1,5 @@
 import type { AccountLimits } from '../../domain/settings.ts'
+import { durationText } from '../../domain/text/duration.ts'
 import type { DaemonState } from '../../journal/state/daemon-state.ts'
 import { type Skip, skip } from '../../strategies/decision/decision.ts'
 import type { ManualOrder } from '../../strategies/manual/manual-kind.ts'
@@ -79,7 +80,7 @@ function coolsForMs(cooldownMs: number, nowMs: number, lastMs: () => number | un
 }
 
 function freeAgain(ms: number): string {
-  return `free again in ${Math.ceil(ms / 1000)} s`
+  return `free again in ${durationText(ms)}`
 }
 
 /**

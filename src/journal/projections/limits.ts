@@ -1,10 +1,17 @@
 import { DAY_MS, WINDOWS } from '../../domain/cap-windows.ts'
 import type { Token } from '../../domain/money/token.ts'
-import { type Address, type BaseUnits, formatAmount, maxOf } from '../../domain/money/units.ts'
+import {
+  type Address,
+  type BaseUnits,
+  exactDecimal,
+  formatAmount,
+  maxOf,
+} from '../../domain/money/units.ts'
 import type { LimitReason } from '../../domain/order/reason.ts'
 import { formatInstant } from '../../domain/schedule/civil-date.ts'
 import type { AccountLimits, ApprovalPolicy } from '../../domain/settings.ts'
 import type { SpendingCaps, StrategyLimits } from '../../domain/strategy.ts'
+import { durationText } from '../../domain/text/duration.ts'
 import { openSwaps } from '../../venues/swap/swap-projection.ts'
 import type { DaemonState } from '../state/daemon-state.ts'
 import {
@@ -69,11 +76,11 @@ function freesLater(a: LimitHit, b: LimitHit): boolean {
 /** Names the cap's use and when it frees. */
 export function limitText(hit: LimitHit, nowMs: number): string {
   const { cap, used, requested, token, freesAtMs } = hit
-  const amount = (value: bigint): string => formatAmount(value, token.decimals)
+  const amount = (value: bigint): string => exactDecimal(formatAmount(value, token.decimals))
   const full = `${amount(used)} of ${amount(cap)} ${token.symbol} is used, ${amount(requested)} more requested`
   if (freesAtMs === undefined) return full
   const at = formatInstant(Math.ceil(freesAtMs / 1000))
-  return `${full}; there is room again at ${at}, in ${Math.ceil((freesAtMs - nowMs) / 1000)} s`
+  return `${full}; there is room again at ${at}, in ${durationText(freesAtMs - nowMs)}`
 }
 
 function orderHit(

@@ -1,5 +1,5 @@
 import { durationText } from '../../domain/text/duration.ts'
-import { isNoAnswer, type RuntimeEvent } from '../../journal/runtime-event.ts'
+import { isNoAnswer, lastAnswerText, type RuntimeEvent } from '../../journal/runtime-event.ts'
 import type { Notice } from '../../journal/wording/notice.ts'
 import { sentence, type Text, type TextContext } from '../../journal/wording/text.ts'
 import { localTime } from '../../journal/wording/time.ts'
@@ -139,7 +139,7 @@ function seenIn(event: RuntimeEvent): Seen | undefined {
     case 'request':
       if (event.service === 'rpc') return undefined
       return isNoAnswer(event.status)
-        ? { kind: event.service, detail: `Its last answer was: ${event.status}` }
+        ? { kind: event.service, detail: `It ${lastAnswerText(event.status)}` }
         : { well: event.service }
     case 'chain-trouble':
       return { kind: 'chain', detail: `While ${event.doing}: ${event.message}` }

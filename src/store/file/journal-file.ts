@@ -74,6 +74,8 @@ export type OpenedJournal = {
   readonly warnings: readonly string[]
   readonly firstStart: boolean
   readonly lastSeq: number
+  /** When journal or snapshot were last written before this, epoch ms; undefined for a first start. */
+  readonly lastSeenMs: number | undefined
   /** Waits for pending appends, takes a snapshot and closes the file. Later appends reject. Idempotent. */
   close(): Promise<void>
 }
@@ -126,6 +128,7 @@ export async function openJournal(options: JournalOptions): Promise<OpenedJourna
     ],
     firstStart: head.seq === 0,
     lastSeq: head.seq,
+    lastSeenMs: recovered.lastSeenMs,
     close: () => journal.close(),
   }
 }

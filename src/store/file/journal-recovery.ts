@@ -28,6 +28,8 @@ export type Recovered = {
   /** Last record in the snapshot; undefined if it is unusable and a new one must be written. */
   readonly snapshotSeq: number | undefined
   readonly snapshotFault: string | undefined
+  /** When journal or snapshot were last written, epoch ms; undefined before the first record. */
+  readonly lastSeenMs: number | undefined
   /** The last journal file; undefined before the first start creates it. */
   readonly end: WalkEnd | undefined
   /** True if records, or otherwise the snapshot, have MACs; undefined without either. */
@@ -110,6 +112,7 @@ function untouched({ segments }: StateListing): Recovered {
     provenFrom: 1,
     snapshotSeq: undefined,
     snapshotFault: undefined,
+    lastSeenMs: undefined,
     end: segment && { segment, bytes: 0, fileBytes: 0 },
     hasMacs: undefined,
     tornWarnings: [],
@@ -162,6 +165,7 @@ async function replay(onDisk: StateListing, from: ReplayFrom): Promise<Recovered
     provenFrom: earlier.from,
     snapshotSeq: snapshot.seq,
     snapshotFault: undefined,
+    lastSeenMs: Math.max(snapshot.atMs, replay.lastAtMs ?? 0),
     end,
     hasMacs,
     tornWarnings: tornWarningsOf(end, seq),
@@ -284,6 +288,7 @@ export async function recoverFromJournal(
     provenFrom: 1,
     snapshotSeq: undefined,
     snapshotFault: fault,
+    lastSeenMs: replay.lastAtMs,
     end,
     hasMacs,
     tornWarnings: tornWarningsOf(end, head.seq),

@@ -11,6 +11,8 @@ export class Replay {
   readonly #state: DaemonState
   readonly #fromSeq: number
   #unfinished: JournalRecord[] = []
+  /** Time of the last record applied, epoch ms. */
+  lastAtMs: number | undefined
 
   constructor(state: DaemonState, fromSeq: number) {
     this.#state = state
@@ -24,6 +26,7 @@ export class Replay {
       this.#unfinished.push(decodeRecord(line))
       if (more) return
       for (const { event, atMs } of this.#unfinished) reduce(this.#state, event, atMs)
+      this.lastAtMs = this.#unfinished.at(-1)?.atMs
     } catch (error) {
       // The line is authentic, so another version or reducer wrote it.
       const detail = error instanceof Error ? error.message : String(error)

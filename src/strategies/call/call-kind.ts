@@ -15,7 +15,7 @@ export const call: StrategyKind<CallStrategy> = {
     by: 'calendar',
     /** The same call on every slot; simulated right before it is signed. */
     decide(
-      { name: strategy, schedule, target, calldata, value, gasLimit, label },
+      { name: strategy, schedule, target, calldata, value, gasLimit, label, shown },
       { slotSeconds, caller: owner },
     ) {
       const leg = 0
@@ -32,6 +32,7 @@ export const call: StrategyKind<CallStrategy> = {
         value,
         gasLimit,
         label,
+        shown,
       }
       return { tag: 'trade', intents: [intent] }
     },
@@ -40,7 +41,7 @@ export const call: StrategyKind<CallStrategy> = {
   assets: () => [],
   sells: ({ value }) => (value === 0n ? [] : [WEI]),
   pairs: () => [],
-  shapesNoOrder: ['label' satisfies keyof CallStrategy],
+  shapesNoOrder: ['label', 'shown'] satisfies (keyof CallStrategy)[],
   fixedOrder: ({ value }) => ({ token: ETHER, amount: value }),
   plannedOrders: ({ value }) => [{ who: 'a call carries', asset: WEI, amount: value }],
   mostPerSlot: ({ value }) => value,

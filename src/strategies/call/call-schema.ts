@@ -85,7 +85,26 @@ function build(input: CallInput, context: StrategyContext): CallStrategy | undef
     value,
     gasLimit: BigInt(input.gasLimit),
     label: input.function?.text ?? 'transfer',
+    shown: shownText(input),
   }
+}
+
+const ARGS_LENGTH_MAX = 200
+
+/** `claim(0x…) of demo`, with long arguments cut. */
+function shownText({ function: called, args = [], to }: CallInput): string {
+  if (called === undefined) return `transfer to ${to}`
+  const text = args.map(argumentText).join(', ').replace(/\s+/g, ' ')
+  const end = text.length > ARGS_LENGTH_MAX ? '…' : ''
+  return `${called.name}(${text.slice(0, ARGS_LENGTH_MAX)}${end}) of ${to}`
+}
+
+function argumentText(given: Tree): string {
+  return typeof given === 'string'
+    ? given
+    : `[${Object.values(given ?? [])
+        .map(argumentText)
+        .join(', ')}]`
 }
 
 /**

@@ -52,7 +52,7 @@ export const CALLS = {
   fillOnPaper: () => undefined,
   movedOf: ({ label }) => ({ call: label }),
   paperEntry: (intent, { paid: value }, atMs) => callEntryOf({ ...intent, value }, undefined, atMs),
-  describe: ({ label }) => `call ${label}`,
+  describe: ({ label, shown = label }) => `call ${shown}`,
   boundsOf: ({ value, gasLimit }) =>
     `${value === 0n ? '' : `, carrying ${etherText(value)}`}, gas limit ${gasLimit}`,
   triggersOf: () => [],

@@ -1,8 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { MissedPolicy } from '../../../src/domain/schedule/schedule.ts'
+import { slotsMissed } from '../../../src/journal/events/strategy/slots.ts'
 import { Simulation } from '../../simulation/simulation.ts'
 import { aSchedule, aStrategy, HOUR, MINUTE, OPEN } from '../../support/builders.ts'
 import { expectSound, outcomes } from '../../support/sound.ts'
+
+/** The recorded cause of each run of missed slots. */
+function causes(sim: Simulation): (string | undefined)[] {
+  return sim.disk.events().flatMap((event) => (slotsMissed.is(event) ? [event.detail] : []))
+}
 
 /** A simulation that is down from 01:30 until 05:10, with a slot at every full hour. */
 async function afterDowntime(missed: MissedPolicy, maxLatenessMs: number): Promise<Simulation> {
@@ -20,6 +26,19 @@ async function afterDowntime(missed: MissedPolicy, maxLatenessMs: number): Promi
 }
 
 describe('slots missed while the machine was down', () => {
+  test.each<[MissedPolicy, number, string]>([
+    ['skip', 12 * HOUR, '`missed: skip` runs no slot from before the start'],
+    ['latest', 12 * HOUR, '`missed: latest` runs only the newest slot'],
+    ['latest', 5 * MINUTE, 'its maxLateness is 5m'],
+    ['all', 2 * HOUR + 30 * MINUTE, 'its maxLateness is 2h 30m'],
+  ])('name the downtime and, by missed: %s, the rule', async (missed, maxLatenessMs, rule) => {
+    const [cause, ...others] = causes(await afterDowntime(missed, maxLatenessMs))
+    expect(others).toEqual([])
+    expect(cause).toBe(
+      `the daemon was down: last seen 2027-03-01T01:01Z, started 2027-03-01T05:10Z; ${rule}`,
+    )
+  })
+
   test.each<[MissedPolicy, number, readonly string[]]>([
     ['skip', 12 * HOUR, ['missed 4']],
     ['latest', 12 * HOUR, ['missed 3', 'filled filled']],
@@ -39,6 +58,9 @@ describe('slots missed while the machine was down', () => {
     sim.clock.stall(3 * HOUR + 45 * MINUTE)
     await sim.runFor(5 * HOUR)
     expect(outcomes(sim, 'hourly')).toEqual(['missed 3', 'filled filled', 'filled filled'])
+    expect(causes(sim)).toEqual([
+      'the daemon came to the last only at 2027-03-01T04:15Z, 1h 15m late; `missed: latest` runs only the newest slot',
+    ])
     expectSound(sim)
   })
 })
@@ -66,5 +88,9 @@ test('a slot is missed, not lost, when the node is silent past its maximum laten
   sim.chainFaults.down = false
   await sim.runFor(MINUTE)
   expect(outcomes(sim, 'hourly')).toEqual(['missed 1'])
+  const [cause] = causes(sim)
+  expect(cause).toMatch(
+    /^chain base could not be read from 2027-03-01T01:00:\d\dZ to 2027-03-01T01:35:\d\dZ; its maxLateness is 20m$/,
+  )
   expectSound(sim)
 })

@@ -200,8 +200,8 @@ export const NOTIFIED: Readonly<Record<string, RuntimeEvent | Happened>> = {
     ...{ type: 'daemon-started', mode: 'live', owner: `0x${'33'.repeat(20)}` },
     ...{ strategies: 3, openIntents: 1, halted: undefined },
   },
-  'a stop': { type: 'daemon-stopped', openIntents: 0 },
-  'a stop with orders open': { type: 'daemon-stopped', openIntents: 2 },
+  'a stop': { type: 'daemon-stopped', openIntents: 0, mode: 'live' },
+  'a stop with orders open': { type: 'daemon-stopped', openIntents: 2, mode: 'live' },
 }
 
 function missed(lastSeconds: number, count: number): SlotsMissed {

@@ -57,6 +57,7 @@ export async function aPage(
     ...options.journal,
   })
   page.begin({
+    waits: () => new Map(),
     state: opened.journal.state,
     wallets: new Map([['trader', OWNER]]),
     ready() {

@@ -41,6 +41,7 @@ export function openLargePage(
     account: settings.limits,
   })
   page.begin({
+    waits: () => new Map(),
     state: large.state,
     wallets: new Map([['trader', OWNER]]),
     ready: () => ({ ok: true, reasons: [] }),

@@ -1,19 +1,29 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { history } from '../../../src/cli/commands/inspect/history.ts'
 import { status } from '../../../src/cli/commands/inspect/status.ts'
 import { why } from '../../../src/cli/commands/inspect/why.ts'
 import { exportEntries } from '../../../src/cli/commands/money/export.ts'
 import { report } from '../../../src/cli/commands/money/report.ts'
+import type { DaemonStatus } from '../../../src/cli/daemon/handle.ts'
 import type { EntryData } from '../../../src/cli/json/money-outputs.ts'
 import type { ConfigOptions } from '../../../src/cli/load-files.ts'
 import type { Io } from '../../../src/cli/process/io.ts'
 import type { Problem } from '../../../src/config/yaml/problem.ts'
+import { controlPath, serveControl } from '../../../src/control/control-socket.ts'
 import type { EventOf } from '../../../src/journal/events/registry.ts'
 import { slotsMissed } from '../../../src/journal/events/strategy/slots.ts'
+import { acquireLock } from '../../../src/store/lock/state-lock.ts'
 import { outputOf } from '../../support/output-of.ts'
-import { BOUND, filledSlot, STRATEGY, scheduled } from '../../support/state/journal-events.ts'
+import {
+  BOUND,
+  filledSlot,
+  intentOf,
+  opened,
+  STRATEGY,
+  scheduled,
+} from '../../support/state/journal-events.ts'
 import { edit, STRATEGY as FILE, plain } from '../config/config-fixture.ts'
 import { aProject, type Printed, type Project, printed } from './reading-fixture.ts'
 
@@ -245,6 +255,19 @@ test('why wraps to the columns of a terminal, and never in a pipe', async () => 
   expect(piped.stdout).toMatch(/^.{100,}$/m)
 })
 
+test('history and why say of missed slots what the daemon recorded', async () => {
+  const run = { firstSeconds: SLOT + 3_600, lastSeconds: SLOT + 3_600, count: 1 }
+  const detail = 'chain base could not be read; its maxLateness is 1h'
+  const { config } = await aProject([
+    ...EVENTS,
+    slotsMissed({ strategy: STRATEGY, ...run, detail }),
+  ])
+  const listed = await printed((io) => history({ config, limit: 10 }, io))
+  expect(listed.stdout).toMatch(/ missed +chain base could not be read; its maxLateness is 1h$/m)
+  const told = await printed((io) => why(STRATEGY, { config }, io, NOW_MS))
+  expect(told.stdout).toMatch(/^ +Chain base could not be read; its maxLateness is 1h\.$/m)
+})
+
 test('status names the last of a run of missed slots', async () => {
   const firstSeconds = SLOT + 3_600
   const run = { strategy: STRATEGY, firstSeconds, lastSeconds: SLOT + 7_200, count: 2 }
@@ -255,5 +278,73 @@ test('status names the last of a run of missed slots', async () => {
   expect(JSON.parse(stdout).strategies[0].lastSlot).toMatchObject({
     at: new Date((SLOT + 7_200) * 1_000).toISOString().replace('.000', ''),
     outcome: 'missed',
+  })
+})
+
+test('status counts the last fill from when it was filled, not from its slot', async () => {
+  const { config } = await aProject(EVENTS)
+  const json = (io: Io) => status({ config, json: true }, io, NOW_MS)
+  const { strategies } = JSON.parse((await printed(json, { json: true })).stdout)
+  const filledMs = Date.parse(strategies[0].lastFillAt)
+  const { stdout } = await printed((io) => status({ config }, io, filledMs + 11_000))
+  expect(stdout).toMatch(/ filled 11s ago$/m)
+})
+
+describe('with a running daemon', () => {
+  const waits =
+    'waits, until 2027-01-15T09:00:00.000Z at most: quote-unavailable, connection failed (ECONNREFUSED)'
+
+  /** A project whose state a process holds that answers as a daemon. */
+  async function aDaemon(
+    answers: Partial<DaemonStatus>,
+    files?: Parameters<typeof aProject>[1],
+  ): Promise<Project> {
+    const project = await aProject([BOUND, scheduled(), opened(intentOf(SLOT))], files)
+    const { stateDir, config } = project
+    const lock = await acquireLock(stateDir, {
+      ...{ pid: process.pid, command: 'tranched run', startedAtMs: NOW_MS, config, mode: 'live' },
+    })
+    const ready = { ok: true, reasons: [] }
+    const socket = await serveControl(controlPath(stateDir), async () => ({
+      ok: true,
+      result: { stale: null, ready, waiting: {}, ...answers },
+    }))
+    onTestFinished(async () => {
+      await socket.close()
+      await lock.release()
+    })
+    return project
+  }
+
+  test('an open order is shown by status and why with what it waits for', async () => {
+    const { config } = await aDaemon({ orders: { [`${STRATEGY}:${SLOT}:0`]: waits } })
+    const state = await printed((io) => status({ config }, io, NOW_MS))
+    expect(state.stdout).toContain(`  ${STRATEGY}:${SLOT}:0: planned, attempt 1, ${waits}\n`)
+    const told = await printed((io) => why(STRATEGY, { config }, io, NOW_MS))
+    expect(told.stdout).toContain(`\nNow:\n  ${STRATEGY}:${SLOT}:0 ${waits}\n`)
+    const json = (io: Io) => why(STRATEGY, { config, json: true }, io, NOW_MS)
+    expect(JSON.parse((await printed(json, { json: true })).stdout).waits).toEqual([
+      `${STRATEGY}:${SLOT}:0 ${waits}`,
+    ])
+  })
+
+  test('an open order is shown without it where the daemon does not say', async () => {
+    const { config } = await aDaemon({})
+    const state = await printed((io) => status({ config }, io, NOW_MS))
+    expect(state.stdout).toContain(`  ${STRATEGY}:${SLOT}:0: planned, attempt 1\n`)
+    const told = await printed((io) => why(STRATEGY, { config }, io, NOW_MS))
+    expect(told.stdout).not.toContain('Now:')
+  })
+
+  test('a strategy whose file is refused keeps the slot and the cap of the version in force', async () => {
+    const perDay = { [intentOf(SLOT).sell.token.address]: '100000000' }
+    const nextSlot = NOW_MS / 1_000 + 3_600
+    const stale = { sinceMs: NOW_MS, files: 1, detail: 'weekly-eth.yaml:6:1 amuont: unknown key' }
+    const { config } = await aDaemon(
+      { stale, inForce: { [STRATEGY]: { nextSlot, perDay } } },
+      { strategy: edit(FILE, 'amount:', 'amuont:') },
+    )
+    const { stdout } = await printed((io) => status({ config }, io, NOW_MS))
+    expect(stdout).toMatch(/^weekly-eth +0 +0\/100 USDC +in 1h /m)
   })
 })

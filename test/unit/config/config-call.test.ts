@@ -81,6 +81,7 @@ test('a call has the target, calldata and caps of its file', () => {
     value: 10n ** 16n,
     gasLimit: 150_000n,
     label: 'claim(address)',
+    shown: `claim(${BENEFICIARY}) of ${TARGET}`,
     limits: {
       perDay: new Map([[NATIVE_TOKEN, 5n * 10n ** 16n]]),
       total: new Map([[NATIVE_TOKEN, 10n ** 18n]]),
@@ -93,11 +94,31 @@ test('a call has the target, calldata and caps of its file', () => {
 test('ether is sent without a function, and a call without a value carries none', () => {
   const bare = edit(edit(CALL, 'function: claim(address)\n', ''), `args: ["${BENEFICIARY}"]\n`, '')
   const sends = callOf(`${bare}value: 0.5\nlimits: { perDay: "1" }\n`)
-  expect(sends).toMatchObject({ calldata: '0x', value: 5n * 10n ** 17n, label: 'transfer' })
+  expect(sends).toMatchObject({
+    calldata: '0x',
+    value: 5n * 10n ** 17n,
+    label: 'transfer',
+    shown: `transfer to ${TARGET}`,
+  })
   expect(callOf(CALL).value).toBe(0n)
   expect(warnings(`${bare}value: "0"\n`)).toEqual([
     '6:8 value: this sends nothing and calls nothing',
   ])
+})
+
+test('a call is shown with its arguments, lists in brackets and long ones cut', () => {
+  const called = (of: string, args: string) =>
+    callOf(
+      [
+        [TARGET, 'claims'],
+        ['claim(address)', of],
+        [`["${BENEFICIARY}"]`, args],
+      ].reduce((text, [from = '', to = '']) => edit(text, from, to), CALL),
+    ).shown
+  expect(called('f((uint256,bool) order, uint8[] kinds)', '[[7, false], [1, 2]]')).toBe(
+    'f([7, false], [1, 2]) of claims',
+  )
+  expect(called('f(string)', `["${'a\\n'.repeat(200)}"]`)).toBe(`f(${'a '.repeat(100)}…) of claims`)
 })
 
 describe('arguments are typed by the signature', () => {

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import { createWatch } from '../../../src/control/probes.ts'
+import type { IntentId } from '../../../src/domain/order/intent.ts'
 
 function request(service: 'gasless' | 'aggregator' | 'rpc', status: string) {
-  return { type: 'request', service, route: 'poll', status, durationMs: 1 } as const
+  const chain = service === 'rpc' ? 'base' : undefined
+  return { type: 'request', service, chain, route: 'poll', status, durationMs: 1 } as const
 }
 
 function ready() {
@@ -20,20 +22,58 @@ test.each(['200', '201', '400', '404', '429', 'accountNotFound', 'rejected'])(
   },
 )
 
-test.each(['500', '5xx', 'timeout', 'network', 'unreachable', 'malformed', 'unavailable'])(
+test.each([
+  ['500', 'answered last: 500'],
+  ['5xx', 'answered last: 5xx'],
+  ['malformed', 'answered last: malformed'],
+  ['unavailable', 'answered last: unavailable'],
+  ['timeout', 'did not answer (no answer in time)'],
+  ['network', 'did not answer (connection failed)'],
+  ['unreachable', 'did not answer (connection failed)'],
+])(
   'a service whose last request ended as %s is unreachable until it answers again',
-  (status) => {
+  (status, text) => {
     const watch = ready()
     watch.saw(request('gasless', status))
     watch.saw(request('rpc', '200'))
     expect(watch.probes.ready()).toMatchObject({
       ok: false,
-      reasons: [`gasless answered last: ${status}`],
+      reasons: [`gasless ${text}`],
     })
     watch.saw(request('gasless', '200'))
     expect(watch.probes.ready().ok).toBe(true)
   },
 )
+
+test('nodes are named by their chain, and one chain does not answer for another', () => {
+  const watch = ready()
+  watch.saw(request('rpc', 'unreachable'))
+  watch.saw({ ...request('rpc', '200'), chain: 'mainnet' })
+  expect(watch.failing()).toEqual(['a node of chain base did not answer (connection failed)'])
+  watch.saw({ ...request('rpc', 'timeout'), chain: undefined })
+  expect(watch.failing()[1]).toBe('a node did not answer (no answer in time)')
+})
+
+test('what an unsigned order waits for is kept until it stops waiting or ends', () => {
+  const watch = ready()
+  const waits = (intentId: IntentId) =>
+    watch.saw({
+      ...{ type: 'order-waits', strategy: 'dca', intentId, reason: 'quote-unavailable' },
+      ...{ detail: 'connection failed', startBeforeMs: 60_000 },
+    })
+  waits('dca:1:0')
+  waits('dca:2:0')
+  const text = 'waits, until 1970-01-01T00:01:00.000Z at most: quote-unavailable, connection failed'
+  expect([...watch.waits()]).toEqual([
+    ['dca:1:0', text],
+    ['dca:2:0', text],
+  ])
+  const waited = { strategy: 'dca', reason: 'quote-unavailable', waitedMs: 1 } as const
+  watch.saw({ type: 'order-waited', intentId: 'dca:1:0', ...waited })
+  const end = { outcome: 'expired', reason: 'too-late' } as const
+  watch.recorded({ type: 'intent-closed', intentId: 'dca:2:0', ...end })
+  expect(watch.waits().size).toBe(0)
+})
 
 test('an account that is not delegated is named as long as a strategy makes calls', () => {
   const watch = ready()

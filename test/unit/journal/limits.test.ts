@@ -279,7 +279,7 @@ describe('the text of a cap', () => {
 
   test('states how full it is, and when the order fits, as a time and a duration', () => {
     expect(limitText(example, Date.UTC(2027, 0, 15, 9, 28, 59, 500))).toBe(
-      '40 of 65 USDC is used, 26 more requested; there is room again at 2027-01-15T09:30:05Z, in 66 s',
+      '40 of 65 USDC is used, 26 more requested; there is room again at 2027-01-15T09:30:05Z, in 1m 6s',
     )
   })
 

@@ -106,8 +106,8 @@ describe('the progress text of an open order', () => {
   })
 
   test('names the reason for waiting', () => {
-    const text = doing([opened(intent)], { waitsFor: 'chain-stale: the newest block is old' })
-    expect(text).toBe('nothing is signed: it waits, chain-stale: the newest block is old')
+    const text = doing([opened(intent)], { waitsFor: 'waits, until 09:00 at most: chain-stale' })
+    expect(text).toBe('nothing is signed: it waits, until 09:00 at most: chain-stale')
   })
 
   test('names the wallet transaction in progress', () => {

@@ -53,10 +53,12 @@ const INPUTS: DecisionInputs = {
 function timeline(
   events: readonly JournalEvent[],
   known: readonly Token[] = [],
+  /** Time between two records. */
+  everyMs = 1,
 ): readonly string[] {
   const state = emptyState()
   const records = [BOUND, scheduled(), ...events].map((event, index) => {
-    const atMs = SLOT * 1_000 + index
+    const atMs = SLOT * 1_000 + index * everyMs
     const record: JournalRecord = { seq: index + 1, atMs, event, prev: '0x', hash: '0x' }
     return reduceRecorded(state, event, record)
   })
@@ -89,6 +91,25 @@ function ended(
     { type: 'slot-closed', strategy: STRATEGY, slotSeconds: SLOT, ...end },
   ]
 }
+
+test('time without a record before something is signed is accounted for, and only that', () => {
+  const texts = timeline([OPENED, PERMIT, ...filledSlot(SLOT).slice(2)], [], 107_000)
+  expect(texts.filter((text) => text.startsWith('  No record'))).toEqual([
+    '  No record for 1m 47s: nothing was signed. It waited for a quote, a node or its turn, or the daemon was down; the log of that time says which.',
+  ])
+  expect(texts.findIndex((text) => text.startsWith('  No record'))).toBe(
+    texts.findIndex((text) => text.startsWith('attempt 1 recorded')) + 1,
+  )
+  const retried = timeline(
+    [
+      ...[OPENED, PERMIT, { ...own, type: 'authorization-withdrawn', reason: 'quote-stale' }],
+      { ...PERMIT, permit: { ...permitFor(intent, 2) } },
+    ] as JournalEvent[],
+    [],
+    10_000,
+  )
+  expect(retried.filter((text) => text.startsWith('  No record for 10s'))).toHaveLength(2)
+})
 
 test('a filled swap shows its prices, checks, outcome and fill price', () => {
   const [, , ...rest] = filledSlot(SLOT)
@@ -223,11 +244,22 @@ describe('a slot without an order', () => {
     ])
   })
 
-  test('that was missed states that the daemon did not run', () => {
-    const missed = { firstSeconds: SLOT, lastSeconds: SLOT + 60, count: 2 } as const
-    expect(timeline([{ type: 'slots-missed', strategy: STRATEGY, ...missed }])).toEqual([
+  const missed = {
+    ...({ type: 'slots-missed', strategy: STRATEGY } as const),
+    ...{ firstSeconds: SLOT, lastSeconds: SLOT + 60, count: 2 },
+  }
+
+  test('that was missed states what the daemon recorded about it', () => {
+    const detail = 'chain base could not be read; `missed: latest` runs only the newest slot'
+    expect(timeline([{ ...missed, detail }])[1]).toBe(
+      '  Chain base could not be read; `missed: latest` runs only the newest slot.',
+    )
+  })
+
+  test('that an older version missed states what the cause may be', () => {
+    expect(timeline([missed])).toEqual([
       '2 slots missed',
-      '  The daemon did not run, was too slow, or could not read its chain: its log names the time.',
+      '  The daemon did not run, was too slow or could not read its chain, and the strategy file does not run missed slots later.',
       '  What to do: keep the daemon running and its nodes reachable; schedule.missed sets which slots it runs later.',
     ])
   })

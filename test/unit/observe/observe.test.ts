@@ -346,7 +346,7 @@ const typeOf = (observation: RuntimeEvent | Happened): string =>
 
 const others: readonly (readonly [string, RuntimeEvent | Happened, string?])[] = [
   [
-    `started in live mode: 3 strategies, wallet 0x${'11'.repeat(20)}, 1 open intents to resolve`,
+    `started in live mode: 3 strategies, wallet 0x${'11'.repeat(20)}, 1 open order to resolve`,
     {
       type: 'daemon-started',
       mode: 'live',
@@ -357,13 +357,17 @@ const others: readonly (readonly [string, RuntimeEvent | Happened, string?])[] =
     },
   ],
   [
-    'stopping (SIGTERM), 1 open intents',
+    'stopping (SIGTERM), 1 open order',
     { type: 'daemon-stopping', cause: 'SIGTERM', openIntents: 1 },
   ],
-  ['stopped, nothing left open', { type: 'daemon-stopped', openIntents: 0 }],
+  ['stopped, nothing left open', { type: 'daemon-stopped', openIntents: 0, mode: 'live' }],
   [
-    'stopped with 1 open intents; the next start resolves them',
-    { type: 'daemon-stopped', openIntents: 1 },
+    'stopped with 1 open order; the next start resolves what is open',
+    { type: 'daemon-stopped', openIntents: 1, mode: 'live' },
+  ],
+  [
+    'stopped with 2 open orders; the sandbox ends with its chains, and the next start begins new ones',
+    { type: 'daemon-stopped', openIntents: 2, mode: 'sandbox' },
   ],
   ['opened weekly-eth 2023-11-14T22:13:20.000Z: 1 intent', happened(opened(intent))],
   [

@@ -25,7 +25,7 @@ test('terms depend on the trade settings of the file, not on key order, name, sc
     schedule: aSchedule('* * * * *'),
   }
   expect(of({ ...strategy, ...others, limits: { ...OPEN, cooldownMs: 1 } })).toBe(of(strategy))
-  expect(of(aCallStrategy({ label: 'take()' }))).toBe(of(aCallStrategy()))
+  expect(of(aCallStrategy({ label: 'take()', shown: 'take(1) of it' }))).toBe(of(aCallStrategy()))
   expect(of(strategy)).toMatch(/^[0-9a-f]{32}$/)
 })
 

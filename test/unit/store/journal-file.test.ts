@@ -83,6 +83,24 @@ describe('a later start', () => {
     expect(second.journal.state).toEqual(left)
   })
 
+  test('knows when the last run wrote its last record, or its last snapshot at a stop', async () => {
+    const dir = temporaryDirectory()
+    let nowMs = 1_000
+    const clock = { now: () => nowMs }
+    const killed = await openForTest(dir, { clock })
+    expect(killed.lastSeenMs).toBeUndefined()
+    nowMs = 2_000
+    await killed.journal.append(BOUND)
+    nowMs = 3_000
+    await killed.journal.append(scheduled())
+    nowMs = 4_000
+    const second = await openForTest(dir, { clock })
+    expect(second.lastSeenMs).toBe(3_000)
+    nowMs = 5_000
+    await second.close()
+    expect((await openForTest(dir, { clock })).lastSeenMs).toBe(5_000)
+  })
+
   test('continues the numbers and hashes of the last run', async () => {
     const dir = temporaryDirectory()
     const first = await openForTest(dir)

@@ -20,17 +20,14 @@ import { kindOf, type Strategy } from '../../../strategies/registry.ts'
 import { isFinished, scheduleOf } from '../../../strategies/spending/slots-ahead.ts'
 import { readRecentEvents } from '../../../ui/page/server/recent.ts'
 import { deadlineOf } from '../../../venues/projections.ts'
-import { askDaemon, haltOf, readinessOf } from '../../compose/state.ts'
-import type { DaemonStatus } from '../../daemon/handle.ts'
+import { haltOf, readinessOf } from '../../compose/state.ts'
 import type { StatusData } from '../../json/inspect-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
 import type { ConfigOptions } from '../../load-files.ts'
 import { columnsOf, type ExitCode, type Io, print } from '../../process/io.ts'
-import { type Reading, whileReading } from '../../reading.ts'
+import { type Daemon, daemonOf, type Reading, waitsOf, whileReading } from '../../reading.ts'
 import { amountData, counted, isoOf, shortText } from '../../text/amount-data.ts'
 import { type Column, tableLines } from '../../text/table.ts'
-
-const ANSWER_MS_MAX = 2_000
 
 /** `tranched status`: the daemon, open orders, and each strategy's slots. Asks the daemon only for its own status. */
 export function status(options: ConfigOptions, io: Io, nowMs: number): Promise<ExitCode> {
@@ -50,14 +47,8 @@ export function status(options: ConfigOptions, io: Io, nowMs: number): Promise<E
   })
 }
 
-async function daemonOf(stateDir: string): Promise<Daemon> {
-  if (readLock(stateDir) === undefined) return undefined
-  const reply = await askDaemon(stateDir, { command: 'status' }, ANSWER_MS_MAX)
-  if (reply.tag !== 'answered' || !reply.answer.ok) return 'silent'
-  return reply.answer.result as DaemonStatus
-}
-
 type StrategyReport = StatusReport['strategies'][number]
+type OpenReport = StatusReport['openIntents'][number]
 
 function linesOf(
   report: StatusReport,
@@ -88,10 +79,7 @@ function linesOf(
     lines.push(
       `NOT RELOADED for ${ago(staleFiles.refusedAt)}, the previous files stay in force: ${hasProblems ? 'see the problems below' : staleFiles.detail}`,
     )
-  for (const { intentId, state, attempt, settled } of openIntents) {
-    const text = settled ? 'settled, closes when the daemon runs' : `${state}, attempt ${attempt}`
-    lines.push(`  ${intentId}: ${text}`)
-  }
+  lines.push(...openIntents.map(openLine))
   const table: readonly Column<StrategyReport>[] = [
     { title: 'STRATEGY', cell: ({ name }) => name },
     { title: 'FILLS', cell: ({ fills }) => `${fills}`, right: true, optional: true },
@@ -104,6 +92,11 @@ function linesOf(
   return [...lines, ...(rows.length === 0 ? [] : ['', ...rows]), ...notes]
 }
 
+function openLine({ intentId, state, attempt, settled, waits }: OpenReport): string {
+  if (settled) return `  ${intentId}: settled, closes when the daemon runs`
+  return `  ${intentId}: ${state}, attempt ${attempt}${waits === null ? '' : `, ${waits}`}`
+}
+
 /** The services and nodes that are down, as the page shows them. */
 function notReadyLines({ answers, ready }: StatusReport): readonly string[] {
   if (answers === false && ready === null)
@@ -111,9 +104,10 @@ function notReadyLines({ answers, ready }: StatusReport): readonly string[] {
   return (ready?.reasons ?? []).map((reason) => `NOT READY: ${reason}`)
 }
 
-function lastText({ lastSlot }: StrategyReport, ago: (at: string) => string): string {
+function lastText({ lastSlot, lastFillAt }: StrategyReport, ago: (at: string) => string): string {
   if (lastSlot === null) return '-'
-  const { at, outcome, reason } = lastSlot
+  const { outcome, reason } = lastSlot
+  const at = (outcome === 'filled' && lastFillAt) || lastSlot.at
   return `${outcome} ${ago(at)} ago${reason === null ? '' : `: ${reasonText(reason)}`}`
 }
 
@@ -129,9 +123,9 @@ function nextText(
   { enabled, finished, paused, held, nextSlotAt }: StrategyReport,
   nowMs: number,
 ): string {
-  if (enabled === null) return 'unknown'
+  if (enabled === null && nextSlotAt === null) return 'unknown'
   if (finished) return 'finished'
-  if (!enabled) return 'disabled'
+  if (enabled === false) return 'disabled'
   if (paused !== null) return 'PAUSED'
   if (held !== null) return 'HELD'
   if (nextSlotAt === null) return 'no slot'
@@ -170,8 +164,6 @@ async function lastSlotsIn(
   return new Map(slots.toReversed().map((slot) => [slot.strategy, slot]))
 }
 
-type Daemon = DaemonStatus | 'silent' | undefined
-
 type StatusInput = Reading & {
   readonly lastSlots: ReadonlyMap<string, SlotEnd>
   readonly daemon: Daemon
@@ -206,7 +198,7 @@ function reportOf(input: StatusInput): StatusReport {
     changedContracts: approvalsIn(state).flatMap(({ kind, name, sinceMs, detail }) =>
       kind === 'contract' ? [{ name, at: isoOf(sinceMs), detail }] : [],
     ),
-    openIntents: [...state.intents.values()].map(openReport),
+    openIntents: [...state.intents.values()].map((open) => openReport(open, daemon)),
     strategies: names.map((name) => strategyReport(name, files.get(name), input)),
   }
 }
@@ -217,7 +209,7 @@ function pauseReport(pause: Pause | undefined): StatusReport['halted'] {
   return { at: isoOf(atMs), cause, detail }
 }
 
-function openReport(open: OpenIntent): StatusReport['openIntents'][number] {
+function openReport(open: OpenIntent, daemon: Daemon): OpenReport {
   const { settled } = open
   const deadline = deadlineOf(open)
   return {
@@ -227,6 +219,7 @@ function openReport(open: OpenIntent): StatusReport['openIntents'][number] {
     orderId: open.orderId ?? null,
     deadlineAt: deadline === undefined ? null : instantText(deadline),
     openedAt: isoOf(open.openedAtMs),
+    waits: waitsOf(open, daemon) ?? null,
     settled: settled
       ? { as: settled.as, txHash: (settled.as === 'executed' && settled.txHash) || null }
       : null,
@@ -265,14 +258,25 @@ function strategyReport(
             detail: last.detail ?? null,
           },
     finished: strategy !== undefined && isFinished(view.state, strategy),
-    nextSlotAt: waitingOf(name, input) ?? nextOf(strategy, record, input),
+    nextSlotAt: slotByDaemon(name, strategy, input) ?? nextOf(strategy, record, input),
   }
 }
 
-/** The due slot for which the daemon waits. */
-function waitingOf(name: string, { daemon }: StatusInput): string | undefined {
-  const slot = typeof daemon === 'object' ? daemon.waiting?.[name] : undefined
+/** The due slot for which the daemon waits; for an unreadable file, the next slot of the version in force. */
+function slotByDaemon(
+  name: string,
+  strategy: Strategy | undefined,
+  { daemon }: StatusInput,
+): string | undefined {
+  if (typeof daemon !== 'object') return undefined
+  const inForce = strategy === undefined ? daemon.inForce?.[name]?.nextSlot : undefined
+  const slot = daemon.waiting?.[name] ?? inForce ?? undefined
   return slot === undefined ? undefined : instantText(slot)
+}
+
+function capsByDaemon(name: string, { daemon }: StatusInput): ReadonlyMap<Address, bigint> {
+  const caps = (typeof daemon === 'object' && daemon.inForce?.[name]?.perDay) || {}
+  return new Map(Object.entries(caps).map(([token, cap]) => [token as Address, BigInt(cap)]))
 }
 
 function nextOf(
@@ -304,17 +308,18 @@ function amounts(
 function dayReport(
   name: string,
   strategy: Strategy | undefined,
-  { view, settings, nowMs }: StatusInput,
+  input: StatusInput,
 ): StrategyReport['day'] {
+  const { view, settings, nowMs } = input
   if (settings === undefined) return []
-  const own = strategy?.limits.perDay
+  const own = strategy?.limits.perDay ?? capsByDaemon(name, input)
   const spent = view.state.strategies.get(name)?.spent
-  const addresses = new Set([...(own?.keys() ?? []), ...(spent?.keys() ?? [])])
+  const addresses = new Set([...own.keys(), ...(spent?.keys() ?? [])])
   return [...addresses].flatMap((address) => {
     const token = tokenOf(address, settings)
     if (token === undefined) return []
     const used = usedInWindow(view.state, { token: address, strategy: name }, nowMs - DAY_MS)
-    const cap = own?.get(address)
+    const cap = own.get(address)
     if (used === 0n && cap === undefined) return []
     const most = cap === undefined ? null : amountData(cap, token)
     return [{ used: amountData(used, token), cap: most }]

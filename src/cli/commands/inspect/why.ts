@@ -8,7 +8,15 @@ import type { WhyData } from '../../json/inspect-outputs.ts'
 import type { ConfigOptions } from '../../load-files.ts'
 import { columnsOf, type ExitCode, type Given, type Io, print } from '../../process/io.ts'
 import { misused, Refusal } from '../../process/refusal.ts'
-import { capsIn, describedIn, type Reading, requireStrategy, whileReading } from '../../reading.ts'
+import {
+  capsIn,
+  daemonOf,
+  describedIn,
+  type Reading,
+  requireStrategy,
+  waitsOf,
+  whileReading,
+} from '../../reading.ts'
 import { capData, isoOf } from '../../text/amount-data.ts'
 import { beside } from '../../text/table.ts'
 
@@ -47,7 +55,19 @@ export async function why(
     const read: ReadRecord[] = []
     for await (const each of describedIn(reading, io)) if (isAbout(each, slot)) read.push(each)
     if (read.length === 0) throw failed(nothingText(slot, lastSeconds))
-    return show(slot, read, { reading, options, io, nowMs })
+    return show(slot, read, { reading, options, io, nowMs, waits: await waitsFor(slot, reading) })
+  })
+}
+
+/** What the slot's unsigned orders wait for; empty unless a running daemon says. */
+async function waitsFor(slot: Slot, { view, stateDir }: Reading): Promise<readonly string[]> {
+  const open = [...view.state.intents.values()].filter(
+    ({ intent }) => intent.strategy === slot.strategy && intent.slotSeconds === slot.slotSeconds,
+  )
+  const daemon = open.length === 0 ? undefined : await daemonOf(stateDir)
+  return open.flatMap((each) => {
+    const waits = waitsOf(each, daemon)
+    return waits === undefined ? [] : [`${each.intent.id} ${waits}`]
   })
 }
 
@@ -64,10 +84,11 @@ type On = {
   readonly options: WhyOptions
   readonly io: Io
   readonly nowMs: number
+  readonly waits: readonly string[]
 }
 
 function show(slot: Slot, read: readonly ReadRecord[], on: On): ExitCode {
-  const { reading, options, io } = on
+  const { reading, options, io, waits } = on
   const { strategy, slotSeconds } = slot
   const records = read.map(({ record }) => record)
   const parts = timelineOf(read, reading.settings?.tokens.values() ?? [])
@@ -81,6 +102,7 @@ function show(slot: Slot, read: readonly ReadRecord[], on: On): ExitCode {
       title,
       sentences: messages,
     })),
+    waits,
     caps: caps.map(capData),
     records: options.raw === true ? records.map(recordData) : null,
     problems: reading.problems,
@@ -97,6 +119,7 @@ function show(slot: Slot, read: readonly ReadRecord[], on: On): ExitCode {
     return [
       `${strategy}, slot of ${at}`,
       ...lines,
+      ...(waits.length === 0 ? [] : ['', 'Now:', ...waits.map((each) => `  ${each}`)]),
       ...(limits.length === 0 ? [] : ['', 'Its limits now:', ...limits]),
     ]
   })

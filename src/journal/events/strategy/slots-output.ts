@@ -1,11 +1,12 @@
 import type { Outcome } from '../../../domain/order/intent.ts'
 import { reasonText } from '../../../domain/order/reason.ts'
+import { durationText } from '../../../domain/text/duration.ts'
 import type { LogLevel } from '../../../observe/log.ts'
 import type { Metrics } from '../../../observe/metrics.ts'
 import { inputMessages, intentMessages, reasonMessages } from '../../wording/decision-text.ts'
 import { instantText, seconds } from '../../wording/log-values.ts'
 import { HALT_TOPIC, lackOfFunds, type Notification, notification } from '../../wording/notice.ts'
-import { sentence, type TextContext } from '../../wording/text.ts'
+import { sentence, sentenceOf, type TextContext } from '../../wording/text.ts'
 import { localTime } from '../../wording/time.ts'
 import { line, type Outputs } from '../output.ts'
 import { type SlotClosed, type SlotEnd, type SlotsMissed, slotEndOf } from './slots.ts'
@@ -78,12 +79,16 @@ export const SLOT_OUTPUTS = {
 
   'slots-missed': {
     ...END,
-    messages: () => [
-      'The daemon did not run, was too slow, or could not read its chain: its log names the time.',
+    messages: ({ detail = WHY_MISSED }) => [
+      sentenceOf(detail),
       'What to do: keep the daemon running and its nodes reachable; schedule.missed sets which slots it runs later.',
     ],
   },
 } satisfies Partial<Outputs>
+
+/** Of records without a detail, by older versions. */
+const WHY_MISSED =
+  'the daemon did not run, was too slow or could not read its chain, and the strategy file does not run missed slots later'
 
 type Ended = SlotClosed | SlotsMissed
 
@@ -116,14 +121,13 @@ function endNotification(end: SlotEnd, texts: TextContext): Notification | undef
 }
 
 function missedNotification(end: SlotEnd, { timezone }: TextContext): Notification {
-  const { strategy, slotSeconds, lastSeconds, count, detail = '' } = end
+  const { strategy, slotSeconds, lastSeconds, count, detail = WHY_MISSED } = end
   const first = localTime(slotSeconds * 1_000, timezone)
   const last = localTime(lastSeconds * 1_000, timezone)
   const which = count === 1 ? 'a slot' : `${count ?? 'many'} slots`
   return notification('missed', `${strategy} missed ${which}`, [
     count === 1 ? `It was due ${first}.` : `They were due from ${first} to ${last}.`,
     ...sentence(detail),
-    'The daemon did not run, was too slow or could not read its chain, and the strategy file does not run missed slots later.',
     `\`tranched history --strategy ${strategy}\` shows its earlier slots.`,
   ])
 }
@@ -131,5 +135,5 @@ function missedNotification(end: SlotEnd, { timezone }: TextContext): Notificati
 function latenessText(ms: number): string {
   return Math.abs(ms) < 1_000
     ? 'in time'
-    : `${Math.round(Math.abs(ms) / 1_000)} s ${ms < 0 ? 'early' : 'late'}`
+    : `${durationText(Math.abs(ms))} ${ms < 0 ? 'early' : 'late'}`
 }

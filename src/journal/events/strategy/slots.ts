@@ -97,6 +97,8 @@ export type SlotsMissed = {
   readonly lastSeconds: number
   /** Undefined if the run is too long to count. */
   readonly count: number | undefined
+  /** Why, as far as the daemon knew; undefined in older records. */
+  readonly detail?: string | undefined
 }
 
 export const slotsMissed = defineEvent<SlotsMissed>({
@@ -136,8 +138,8 @@ export function slotEndOf(event: { readonly type: string }): SlotEnd | undefined
 export function passedSlots(state: DaemonState, nowSeconds: number): readonly SlotsMissed[] {
   return [...state.strategies].flatMap(([strategy, { scheduleKey, lastSlotSeconds }]) => {
     if (scheduleKey === NOT_SCHEDULED || nowSeconds <= lastSlotSeconds) return []
-    const firstSeconds = lastSlotSeconds + 1
-    return [slotsMissed({ strategy, firstSeconds, lastSeconds: nowSeconds, count: undefined })]
+    const run = { firstSeconds: lastSlotSeconds + 1, lastSeconds: nowSeconds, count: undefined }
+    return [slotsMissed({ strategy, ...run, detail: 'records of it may be lost' })]
   })
 }
 

@@ -1,6 +1,4 @@
 import type { Address, Ratio } from '../../../domain/money/units.ts'
-import type { IntentId } from '../../../domain/order/intent.ts'
-import { intentClosed } from '../../../journal/events/order/outcomes.ts'
 import { type JournalEvent, strategyIn } from '../../../journal/events/registry.ts'
 import { type SlotEnd, slotEndOf } from '../../../journal/events/strategy/slots.ts'
 import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
@@ -43,14 +41,10 @@ export type Touched =
 
 const OVERVIEW: Touched = { strategy: undefined, overview: true }
 
-const WAITING_MAX = 1_000
-
 /** The latest runtime events. Bounded by the operator's files. */
 export class Observations {
   readonly strategies = new Map<string, ObservedStrategy>()
   readonly balances = new Map<string, Map<string, ObservedBalance>>()
-  /** Why an unsigned order waits. */
-  readonly waiting = new Map<IntentId, string>()
   portfolio: ObservedPortfolio | undefined
   /** Oldest first, at most one a minute; the last is the newest of all. */
   prices: readonly ObservedPrices[] = []
@@ -81,12 +75,6 @@ export class Observations {
       case 'profit':
         this.profit = event
         return OVERVIEW
-      case 'order-waits':
-        if (this.waiting.size >= WAITING_MAX) this.waiting.clear()
-        this.waiting.set(event.intentId, whyOf(event))
-        return OVERVIEW
-      case 'order-waited':
-        return this.waiting.delete(event.intentId) ? OVERVIEW : undefined
       case 'gas-tank':
       case 'gas-tank-unknown':
         this.gasTank = event
@@ -94,6 +82,8 @@ export class Observations {
       case 'files-stale':
         this.stale = event.files === 0 ? undefined : { files: event.files, detail: event.detail }
         return OVERVIEW
+      case 'order-waits':
+      case 'order-waited':
       case 'daemon-started':
       case 'daemon-stopping':
         return OVERVIEW
@@ -105,7 +95,6 @@ export class Observations {
   recorded(event: JournalEvent): Touched {
     const end = slotEndOf(event)
     if (end !== undefined) this.noteSlot(end)
-    if (intentClosed.is(event)) this.waiting.delete(event.intentId)
     return { strategy: strategyIn(event), overview: true }
   }
 
@@ -131,7 +120,7 @@ export class Observations {
 
   #observeWaiting(event: Seen<'slot-waiting'>): Touched {
     const { strategy, slotSeconds } = event
-    const why = whyOf(event)
+    const why = event.detail === '' ? event.reason : `${event.reason}: ${event.detail}`
     const observed = this.#observedOf(strategy)
     const isSame = observed.waits?.slotSeconds === slotSeconds && observed.waits.why === why
     observed.waits = { slotSeconds, why }
@@ -155,10 +144,6 @@ export class Observations {
     held.set(token, { amount, decimals, atMs: this.#now() })
     return OVERVIEW
   }
-}
-
-function whyOf({ reason, detail }: { readonly reason: string; readonly detail: string }): string {
-  return detail === '' ? reason : `${reason}: ${detail}`
 }
 
 function isNewer(slot: SlotEnd, than: SlotEnd | undefined): boolean {

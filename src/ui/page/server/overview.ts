@@ -23,6 +23,8 @@ export type PageSubject = {
   readonly state: DaemonState
   readonly wallets: ReadonlyMap<string, Address>
   readonly ready: () => Overview['ready']
+  /** What unsigned orders wait for, in words, by intent. */
+  readonly waits: () => ReadonlyMap<string, string>
 }
 
 type OverviewParts = {
@@ -101,7 +103,7 @@ function openOrders({ settings, subject, nowMs }: OverviewParts): readonly OpenO
 }
 
 function orderRow({ open, isOverdue }: OpenOrder, parts: OverviewParts): OrderRow {
-  const { subject, observations, nowMs } = parts
+  const { subject, nowMs } = parts
   const { intent, venue, attempt, openedAtMs } = open
   return {
     intentId: intent.id,
@@ -113,7 +115,7 @@ function orderRow({ open, isOverdue }: OpenOrder, parts: OverviewParts): OrderRo
     attempt,
     openedAtMs,
     deadlineSeconds: deadlineOf(open) ?? null,
-    doing: doingOf(subject.state, open, { nowMs, waitsFor: observations.waiting.get(intent.id) }),
+    doing: doingOf(subject.state, open, { nowMs, waitsFor: subject.waits().get(intent.id) }),
     overdue: isOverdue,
   }
 }

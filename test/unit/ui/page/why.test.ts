@@ -104,9 +104,12 @@ test('a slot in a run of missed slots shows the run', async () => {
     {
       type: 'slots-missed',
       ...{ strategy: STRATEGY, firstSeconds: SLOT - 600, lastSeconds: SLOT - 60, count: 10 },
+      detail: 'chain base could not be read',
     },
   ])
-  expect(titles(await why(daemon, SLOT - 300))).toEqual(['10 slots missed'])
+  const found = await why(daemon, SLOT - 300)
+  expect(titles(found)).toEqual(['10 slots missed'])
+  expect(found?.lines[0]?.sentences[0]).toBe('Chain base could not be read.')
   expect(await why(daemon, SLOT - 900)).toBeNull()
 })
 
