@@ -117,15 +117,10 @@ function profitTiles({ profit }: Overview): readonly Tile[] {
   )
   return [
     {
-      title: `Realised, ${token}`,
+      title: 'Realised (average)',
       view: 'holdings',
       figure: figureOf(realised),
-      note: (
-        <>
-          {unrealised === null ? 'holdings without a price' : figureOf(unrealised, ' unrealised')},
-          average cost
-        </>
-      ),
+      note: unrealised === null ? 'holdings without a price' : figureOf(unrealised, ' unrealised'),
     },
   ]
 }
