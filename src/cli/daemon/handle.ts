@@ -195,9 +195,11 @@ function statusOf(input: HandlerInput, files: Reloader): DaemonStatus {
     const perDay = [...limits.perDay].map(([token, cap]) => [token, cap.toString()])
     return [name, { nextSlot: nextSlotOf(name) ?? null, perDay: Object.fromEntries(perDay) }]
   })
-  const orders = Object.fromEntries(input.watch.waits())
+  // Texts of services and nodes may repeat a secret.
+  const waits = [...input.watch.waits()].map(([id, text]) => [id, input.scrubber.text(text)])
   return {
-    ...{ stale: files.stale() ?? null, ready, waiting: Object.fromEntries(waiting), orders },
+    ...{ stale: files.stale() ?? null, ready, waiting: Object.fromEntries(waiting) },
+    orders: Object.fromEntries(waits),
     inForce: Object.fromEntries(inForce),
   }
 }
