@@ -1,6 +1,7 @@
 import {
   appendFileSync,
   copyFileSync,
+  cpSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -93,12 +94,18 @@ describe('a later start', () => {
     await killed.journal.append(BOUND)
     nowMs = 3_000
     await killed.journal.append(scheduled())
+    // What a kill leaves; the run itself may still be writing a snapshot.
+    const left = temporaryDirectory()
+    cpSync(dir, left, { recursive: true, filter: (from) => !from.endsWith('.tmp') })
     nowMs = 4_000
-    const second = await openForTest(dir, { clock })
+    await killed.close()
+    const second = await openForTest(left, { clock })
     expect(second.lastSeenMs).toBe(3_000)
     nowMs = 5_000
     await second.close()
-    expect((await openForTest(dir, { clock })).lastSeenMs).toBe(5_000)
+    const third = await openForTest(left, { clock })
+    expect(third.lastSeenMs).toBe(5_000)
+    await third.close()
   })
 
   test('continues the numbers and hashes of the last run', async () => {
