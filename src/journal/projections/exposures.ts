@@ -21,8 +21,14 @@ export type ExposureTotals = {
 /** Base units of one token: what live permits may still take, and what used permits took. */
 type ExposureSum = { live: bigint; readonly used: UsedSums }
 
-/** Used permits in time order. `upTo[n]` is the sum of the first n, so that any window's sum is one subtraction. */
-type UsedSums = { readonly atMs: number[]; readonly upTo: bigint[] }
+/** Used permits in time order. */
+type UsedSums = { readonly atMs: number[]; readonly amounts: bigint[]; total: bigint }
+
+/**
+ * Cache: `upTo[n] - upTo[0]` is the sum of the first n, as far as it was asked for. A window's sum is one subtraction, the
+ * oldest leaves without a change of the rest, and changes near the end are free.
+ */
+const UP_TO = new WeakMap<UsedSums, bigint[]>()
 
 /** Adds an exposure as the newest, replacing one with the same key. */
 export function addExposure(totals: ExposureTotals, key: string, exposure: Exposure): void {
@@ -88,8 +94,10 @@ type SinceQuery = Summed & { readonly afterMs: number }
 export function usedSumAfter(totals: ExposureTotals, query: SinceQuery): bigint {
   const sum = totals.exposureSums.get(sumKey(query))
   if (sum === undefined) return 0n
-  const { atMs, upTo } = sum.used
-  return at(upTo, atMs.length) - at(upTo, countUpTo(atMs, query.afterMs))
+  const { used } = sum
+  const before = countUpTo(used.atMs, query.afterMs)
+  const upTo = sumsUpTo(used, before)
+  return used.total - (at(upTo, before) - at(upTo, 0))
 }
 
 /** Time of use of the last permit that must leave a window until the rest fits `room`, epoch ms; undefined if all fits. */
@@ -99,8 +107,9 @@ export function whenUsedSumFits(
 ): number | undefined {
   const sum = totals.exposureSums.get(sumKey(query))
   if (sum === undefined) return undefined
-  const { atMs, upTo } = sum.used
-  const most = at(upTo, atMs.length) - query.room
+  const { atMs, total } = sum.used
+  const upTo = sumsUpTo(sum.used, atMs.length)
+  const most = at(upTo, 0) + total - query.room
   const leaving = countWhile(upTo, (each) => each < most)
   return leaving === 0 ? undefined : at(atMs, leaving - 1)
 }
@@ -119,7 +128,7 @@ function sumsOf(totals: ExposureTotals, exposure: Exposure): readonly ExposureSu
   return [exposure.token, sumKey(exposure)].map((key) => {
     const known = totals.exposureSums.get(key)
     if (known !== undefined) return known
-    const fresh: ExposureSum = { live: 0n, used: { atMs: [], upTo: [0n] } }
+    const fresh: ExposureSum = { live: 0n, used: { atMs: [], amounts: [], total: 0n } }
     totals.exposureSums.set(key, fresh)
     return fresh
   })
@@ -142,22 +151,38 @@ function countWhile<Value>(list: readonly Value[], holds: (value: Value) => bool
   return low
 }
 
-/** Permits are used nearly in deadline order, so few sums follow the new one. */
-function insertUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
-  const before = countUpTo(atMs, exposure.atMs)
-  atMs.splice(before, 0, exposure.atMs)
-  upTo.splice(before, 0, at(upTo, before))
-  for (let n = before + 1; n < upTo.length; n += 1) upTo[n] = at(upTo, n) + exposure.amount
+function sumsUpTo(used: UsedSums, count: number): bigint[] {
+  const upTo = UP_TO.get(used) ?? [0n]
+  UP_TO.set(used, upTo)
+  for (let n = upTo.length; n <= count; n += 1) upTo.push(at(upTo, n - 1) + at(used.amounts, n - 1))
+  return upTo
 }
 
-/** The oldest is removed at most once a minute, others mostly soon after they were added, so few sums follow. */
-function removeUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
-  let index = countUpTo(atMs, exposure.atMs) - 1
+function insertUsed(used: UsedSums, { atMs, amount }: Exposure): void {
+  const index = countUpTo(used.atMs, atMs)
+  used.atMs.splice(index, 0, atMs)
+  used.amounts.splice(index, 0, amount)
+  changed(used, index, amount)
+}
+
+function removeUsed(used: UsedSums, { atMs, amount }: Exposure): void {
+  let index = countUpTo(used.atMs, atMs) - 1
   // Among several at one time, removes the one with its own amount: another's would leave falling sums.
-  while (index > 0 && at(upTo, index + 1) - at(upTo, index) !== exposure.amount) index -= 1
-  atMs.splice(index, 1)
-  upTo.splice(index + 1, 1)
-  for (let n = index + 1; n < upTo.length; n += 1) upTo[n] = at(upTo, n) - exposure.amount
+  while (index > 0 && used.amounts[index] !== amount) index -= 1
+  used.atMs.splice(index, 1)
+  used.amounts.splice(index, 1)
+  const upTo = UP_TO.get(used)
+  if (index === 0 && upTo !== undefined && upTo.length > 1) {
+    used.total -= amount
+    upTo.shift()
+  } else changed(used, index, -amount)
+}
+
+/** Forgets the sums that the entry at `index` was part of. */
+function changed(used: UsedSums, index: number, by: bigint): void {
+  used.total += by
+  const upTo = UP_TO.get(used)
+  if (upTo !== undefined && upTo.length > index + 1) upTo.length = index + 1
 }
 
 function at<Value>(list: readonly Value[], index: number): Value {
