@@ -1,4 +1,4 @@
-import { type Logger, pino, stdTimeFunctions } from 'pino'
+import { type Logger, pino } from 'pino'
 import { paperFilled } from '../journal/events/order/fills.ts'
 import { intentClosed, orderAccepted } from '../journal/events/order/outcomes.ts'
 import { contractCode } from '../journal/events/state/contracts.ts'
@@ -27,7 +27,8 @@ type LogDestination = {
 
 /**
  * A process's log: one JSON object per line, or text for people if `format` is `pretty`, or `auto` on a terminal. Writes
- * synchronously, without worker threads, so that the last line before a crash is not lost.
+ * synchronously, without worker threads: at once, or with `later` all lines of a turn together after it. The exit of the
+ * process writes what is left, so that the last line before a crash is not lost.
  */
 export function createLog(options: {
   /** Default: only on a terminal. */
@@ -36,8 +37,10 @@ export function createLog(options: {
   readonly format: 'auto' | 'json' | 'pretty'
   readonly destination: LogDestination
   readonly scrubber: Scrubber
+  /** Runs a task after the current turn of the event loop; default: at once. */
+  readonly later?: (task: () => void) => void
 }): Log {
-  const { level, destination, scrubber } = options
+  const { level, destination, scrubber, later } = options
   // A closed pipe (`| head`, a dead supervisor) must not end a daemon with open orders.
   destination.on?.('error', () => {})
   const isTerminal = destination.isTTY === true
@@ -45,11 +48,13 @@ export function createLog(options: {
   const isPretty = options.format === 'pretty' || (options.format === 'auto' && isTerminal)
   const verbose = level === 'debug' || level === 'trace'
   const lineFor = isPretty ? createPeopleLines({ colour, verbose }) : (line: string) => line
+  let atMs = 0
+  let lines = ''
   const logger = pino(
     {
       level,
       base: null,
-      timestamp: stdTimeFunctions.isoTime,
+      timestamp: () => `,"time":"${new Date(atMs).toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
       // Errors are already plain, scrubbed objects: pino's rendering would only rename their fields.
       serializers: { err: (error) => error },
@@ -58,20 +63,34 @@ export function createLog(options: {
     },
     {
       write(line) {
-        const text = lineFor(line)
-        if (text !== undefined) destination.write(text)
+        lines += lineFor(line) ?? ''
       },
     },
   )
-  return scrubbed(logger, scrubber)
-}
-
-function scrubbed(logger: Logger, scrubber: Scrubber): Log {
+  const waiting: Entry[] = []
+  const write = (): void => {
+    for (const entry of waiting.splice(0)) {
+      atMs = entry.atMs
+      writeScrubbed(logger, scrubber, entry)
+    }
+    const text = lines
+    lines = ''
+    if (text !== '') destination.write(text)
+  }
+  // A log that is broken (a full disk, a closed pipe) stops no daemon with open orders.
+  const writeLater = (): void => {
+    try {
+      write()
+    } catch {
+      // There is nowhere to report it.
+    }
+  }
+  if (later !== undefined) beforeExit(writeLater)
   const at = (level: LogLevel) => (message: string, fields?: LogFields) => {
     if (!logger.isLevelEnabled(level)) return
-    const line = scrubber.text(message).replaceAll('\n', ' ')
-    if (fields === undefined) logger[level](line)
-    else logger[level](scrubber.value(fields) as object, line)
+    waiting.push({ level, message, fields, atMs: Date.now() })
+    if (later === undefined || waiting.length >= WAITING_MAX) write()
+    else if (waiting.length === 1) later(writeLater)
   }
   return {
     debug: at('debug'),
@@ -80,6 +99,32 @@ function scrubbed(logger: Logger, scrubber: Scrubber): Log {
     error: at('error'),
     enabled: (level) => logger.isLevelEnabled(level),
   }
+}
+
+type Entry = {
+  readonly level: LogLevel
+  readonly message: string
+  readonly fields: LogFields | undefined
+  readonly atMs: number
+}
+
+const WAITING_MAX = 1_000
+
+function writeScrubbed(logger: Logger, scrubber: Scrubber, { level, message, fields }: Entry) {
+  const line = scrubber.text(message).replaceAll('\n', ' ')
+  if (fields === undefined) logger[level](line)
+  else logger[level](scrubber.value(fields) as object, line)
+}
+
+const atExit = new Set<() => void>()
+
+/** One listener for the logs of a process. */
+function beforeExit(write: () => void): void {
+  if (atExit.size === 0)
+    process.once('exit', () => {
+      for (const write of atExit) write()
+    })
+  atExit.add(write)
 }
 
 /** Steps towards a fill or a skip: in text for people only at level debug, in the JSON log always. */

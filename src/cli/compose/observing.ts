@@ -52,7 +52,8 @@ export async function openLog(
   const { level, format } = settings.log
   const destination = json ? io.stderr : io.stdout
   const colour = mayColour(io, destination)
-  return createLog({ level, format, destination, colour, scrubber })
+  // Lines are written between turns, so that no order waits for them.
+  return createLog({ level, format, destination, colour, scrubber, later: setImmediate })
 }
 
 /** Log, metrics and notifications of a daemon. `first` receives everything before them. */
