@@ -4,7 +4,7 @@ import type { Upcoming } from './upcoming.ts'
 
 type PendingRequestsInput = {
   readonly upcoming: Pick<Upcoming, 'hold' | 'refresh' | 'postpone'>
-  /** Called for each intent of a slot once it is durable. */
+  /** Called for each intent of a slot once it is recorded. */
   readonly launch: (id: IntentId) => void
   readonly wake: () => void
 }
@@ -44,6 +44,8 @@ export class PendingRequests {
       const slotTaken = await takeSlot(slot)
       waitsMs = slotTaken.waitsMs
       for (const id of slotTaken.intents) launch(id)
+      // Its answer may be told to a person.
+      await slot.context.ports.journal.append()
       return slotTaken
     } finally {
       upcoming.refresh(strategy)

@@ -27,6 +27,7 @@ import type { MarketDecision, ModuleDecision, ModuleQuestion } from '../strategi
 import { decideOrder, type ManualOrder, orderText } from '../strategies/manual/manual-kind.ts'
 import { kindOf, readsMarket, type Strategy } from '../strategies/registry.ts'
 import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
+import { note } from '../venues/authorization.ts'
 import type { OrderContext } from '../venues/context.ts'
 import { projectionOf } from '../venues/projections.ts'
 import { blockingSkip } from './limits/blocked.ts'
@@ -80,7 +81,8 @@ export type ConsiderInput = ViewContext & {
 }
 
 /**
- * Decides one slot and journals the outcome: opened with intents, or skipped. Resolves once durable. The state cannot change
+ * Decides one slot and journals the outcome: opened with intents, or skipped. A skip is durable once it resolves, intents once
+ * a later append is. The state cannot change
  * between reading and appending, except while a custom module runs; everything is then checked again.
  */
 export async function takeSlot(input: SlotInput): Promise<Taken> {
@@ -250,9 +252,10 @@ async function openSlot(
   { intents, memory, memoryOnFill }: Extract<Decision, { tag: 'trade' }>,
 ): Promise<Taken> {
   const { context, strategy, slotSeconds } = input
-  const { journal, modules } = context.ports
-  const terms = termsOf(strategy, modules.versionOf)
-  await journal.append(
+  const terms = termsOf(strategy, context.ports.modules.versionOf)
+  // The record of an authorization waits for this one, and nothing before it moves money.
+  await note(
+    context,
     slotOpened({
       strategy: strategy.name,
       slotSeconds,

@@ -57,8 +57,11 @@ export function capHit(
  * Appends without waiting for fsync. Only for records that no signature depends on; later appends wait for it. A disk
  * failure still stops the daemon, and a journal that failed earlier throws at once, so that the caller does not loop.
  */
-export async function note({ ports }: OrderContext, event: JournalEvent): Promise<void> {
-  const onDisk = ports.journal.append(event)
+export async function note(
+  { ports }: Pick<OrderContext, 'ports'>,
+  ...events: readonly JournalEvent[]
+): Promise<void> {
+  const onDisk = ports.journal.append(...events)
   onDisk.catch(() => undefined)
   await Promise.race([onDisk, undefined])
 }

@@ -134,14 +134,6 @@ function lastFailure(open: OpenIntent): FailureReason {
 
 export type End = Pick<IntentClosed, 'outcome' | 'reason' | 'detail'>
 
-export async function closeIntent(
-  context: OrderContext,
-  open: OpenIntent,
-  end: End,
-): Promise<void> {
-  await context.ports.journal.append(...endOf(context, open, end))
-}
-
 export type ClosingContext = Pick<OrderContext, 'strategies' | 'account'> & {
   readonly ports: { readonly journal: Pick<Ports['journal'], 'state'> }
 }

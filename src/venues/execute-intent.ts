@@ -1,7 +1,8 @@
 import { assertNever } from '../domain/errors.ts'
 import type { IntentId } from '../domain/order/intent.ts'
 import type { OpenIntent } from '../journal/state/daemon-state.ts'
-import { closeIntent, type End, settledEnd } from './close.ts'
+import { note } from './authorization.ts'
+import { type End, endOf, settledEnd } from './close.ts'
 import type { OrderContext } from './context.ts'
 import { followOrder } from './follow.ts'
 import { venueOf } from './venues.ts'
@@ -19,7 +20,8 @@ export async function executeIntent(context: OrderContext, id: IntentId): Promis
     switch (open.state) {
       case 'planned': {
         if (context.closing.aborted) return
-        await attempt(context, open)
+        const end = await attempt(context, open)
+        if (end !== undefined) return finish(context, open, end)
         break
       }
       case 'exposed':
@@ -28,8 +30,7 @@ export async function executeIntent(context: OrderContext, id: IntentId): Promis
         await followOrder(context, open, venueOf(open).steps(context, open))
         break
       case 'filled':
-        await finish(context, open, { outcome: 'filled', reason: 'filled' })
-        break
+        return finish(context, open, { outcome: 'filled', reason: 'filled' })
       case 'closed':
         return
       default:
@@ -38,12 +39,14 @@ export async function executeIntent(context: OrderContext, id: IntentId): Promis
   }
 }
 
-async function attempt(context: OrderContext, open: OpenIntent): Promise<void> {
+async function attempt(context: OrderContext, open: OpenIntent): Promise<End | undefined> {
   const end = settledEnd(open) ?? (await venueOf(open).attempt(context, open))
   // A drain decides nothing: the next start retries.
-  if (end !== undefined && !context.closing.aborted) await finish(context, open, end)
+  return context.closing.aborted ? undefined : end
 }
 
 async function finish(context: OrderContext, open: OpenIntent, end: End): Promise<void> {
-  if (await venueOf(open).finish(context, open)) await closeIntent(context, open, end)
+  if (!(await venueOf(open).finish(context, open))) return
+  // Nothing waits for its end on disk: a start that does not find it proves the same outcome again.
+  await note(context, ...endOf(context, open, end))
 }
