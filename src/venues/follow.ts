@@ -52,7 +52,7 @@ function takeTurn(state: OpenIntent['state'], steps: FollowSteps): Promise<unkno
 
 /**
  * Waits for a service while reading the chain, so that a hanging request cannot hide the order's outcome. `ask` gives up its
- * turn at the signal: the daemon stops, or the order changed its state meanwhile.
+ * turn at the signal, when the daemon stops, and by itself if the order has changed its state by then.
  */
 export async function whileReadingChain<Answer>(
   context: OrderContext,
@@ -63,17 +63,13 @@ export async function whileReadingChain<Answer>(
   },
 ): Promise<Answer | undefined> {
   const { state } = open
-  const leave = new AbortController()
-  const answer = how.ask(AbortSignal.any([context.stop, leave.signal]))
+  const answer = how.ask(context.stop)
   for (;;) {
     const reply = await within(context.ports, context.policy.silenceMs, answer)
     if (reply !== LATE) return reply
     await context.requests.handle(open.intent.id)
     if (open.state === state && !context.stop.aborted) await how.meanwhile()
-    if (open.state !== state) {
-      leave.abort()
-      return undefined
-    }
+    if (open.state !== state) return undefined
   }
 }
 
