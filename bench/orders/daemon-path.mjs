@@ -22,6 +22,7 @@ import { loadSettings } from '../../src/config/settings/load-settings.ts'
 import { loadStrategies } from '../../src/strategies/files/load-strategies.ts'
 import { DEFAULT_POLICY } from '../../src/domain/policy.ts'
 import { createFinalityWatch } from '../../src/engine/chain-comparison/finality-watch.ts'
+import { readMarket } from '../../src/engine/read-market.ts'
 import { takeSlot } from '../../src/engine/slot.ts'
 import { executeIntent } from '../../src/venues/execute-intent.ts'
 import { createPendingRequests } from '../../src/venues/manual/requests.ts'
@@ -86,7 +87,6 @@ function createTicks(context, strategies) {
   )
   const { sell, buy } = strategies[0]
   const query = {
-    owner: context.ports.signer.address,
     tokens: [sell.token, buy.token],
     feeds: context.pricePath(sell.token, buy.token).map(({ feed }) => feed),
   }
@@ -102,13 +102,13 @@ function createTicks(context, strategies) {
     const due = waiting
     waiting = []
     finality.readDue()
-    const view = await context.ports.chain.view(query)
-    if (!view.ok) throw new Error(view.fault.message)
+    const view = await readMarket(context, query)
+    if (view === undefined) throw new Error('the market could not be read')
     const nowMs = context.ports.clock.now()
     await Promise.all(
       due.map(async ({ worker, resolve }) => {
         const slot = { strategy: strategies[worker], slotSeconds: next[worker]++ }
-        resolve(await takeSlot({ context, ...slot, view: view.value, nowMs }))
+        resolve(await takeSlot({ context, ...slot, view, nowMs }))
       }),
     )
   }
@@ -202,7 +202,7 @@ async function main() {
   const { signal } = closing
   const nothing = () => undefined
   const wallet = { missing: nothing, upTo: nothing }
-  const own = { requests: createPendingRequests(signal), tokenFault: nothing, compared: { trader: wallet, account: wallet } }
+  const own = { requests: createPendingRequests(signal), tokenFault: nothing, compared: { trader: wallet, account: wallet }, market: { latest: undefined } }
   const context = { ...composed.context, ...own, closing: signal, stop: signal }
   await schedule(context, strategies)
   const slotOf = createTicks(context, strategies)

@@ -31,7 +31,7 @@ import type { Triggered } from './trigger.ts'
 
 export type Foundations = Omit<
   OrderContext,
-  'closing' | 'stop' | 'requests' | 'tokenFault' | 'compared' | 'strategies'
+  'closing' | 'stop' | 'requests' | 'tokenFault' | 'compared' | 'market' | 'strategies'
 > & {
   /** Signatures are checked against these. A reload replaces them, and the contents of `account`, in place. */
   readonly strategies: Map<string, Strategy>
@@ -116,7 +116,8 @@ export async function runDaemon(input: DaemonInput): Promise<boolean> {
     input.unlisted ?? [],
   )
   const requests = createPendingRequests(stop.signal)
-  const attended = { ...input.context, ...signals, tokenFault: tokens.fault, requests }
+  const market = { latest: undefined }
+  const attended = { ...input.context, ...signals, tokenFault: tokens.fault, requests, market }
   const comparison = createComparison(attended, input.tokens)
   const context: OrderContext = { ...attended, compared: comparison }
   const code = createCodeWatch(context)

@@ -21,7 +21,9 @@ export async function readMarket(
       ...market,
     }),
   )
-  return reply.ok ? reply.value : undefined
+  if (!reply.ok) return undefined
+  context.market.latest = { view: reply.value, readAtMs: context.ports.clock.now() }
+  return reply.value
 }
 
 /** Time of the newest block, epoch seconds. Rejects if the chain cannot be read. */

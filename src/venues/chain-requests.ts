@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { backoffMs, CLOCK_SKEW_MS_MAX, type TrustedTime, trustedTime } from '../domain/policy.ts'
 import type { ChainReply } from '../ports.ts'
 import type { OrderContext, SendingContext } from './context.ts'
@@ -70,6 +71,27 @@ export async function within<Answer>(
   } finally {
     // Without a reason, `abort` would create an error with a stack.
     answered.abort(LATE)
+  }
+}
+
+/** The signal came first; the request continues. */
+export const ABORTED = Symbol('aborted')
+
+export async function unless<Answer>(
+  signal: AbortSignal,
+  answer: Promise<Answer>,
+): Promise<Answer | typeof ABORTED> {
+  if (signal.aborted) return ABORTED
+  let stop = (): void => undefined
+  const aborted = new Promise<typeof ABORTED>((resolve) => {
+    stop = () => resolve(ABORTED)
+  })
+  setMaxListeners(0, signal)
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    return await Promise.race([answer, aborted])
+  } finally {
+    signal.removeEventListener('abort', stop)
   }
 }
 

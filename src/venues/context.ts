@@ -12,7 +12,7 @@ import type {
   GaslessSettings,
   Mode,
 } from '../domain/settings.ts'
-import type { CallChain, Chain, Ports, Signer } from '../ports.ts'
+import type { CallChain, Chain, ChainView, Ports, Signer } from '../ports.ts'
 import type { Strategy } from '../strategies/registry.ts'
 import type { PacedAggregator } from './call/paced.ts'
 import type { PendingRequests } from './manual/requests.ts'
@@ -37,6 +37,7 @@ export type OrderContext = {
   /** Token that reports value everything in; undefined without a price feed. */
   readonly valueToken: Token | undefined
   readonly hashPermit: (permit: Permit) => Hex
+  readonly market: SeenMarket
   /** Comparison of the trading wallet, and of the account that makes calls. */
   readonly compared: { readonly trader: WalletComparison; readonly account: WalletComparison }
   /** Why orders of a token are not signed; undefined if nothing is wrong with it. */
@@ -50,6 +51,13 @@ export type OrderContext = {
   readonly requests: PendingRequests
   readonly wallet: WalletContext
   readonly aggregator: AggregatorContext | undefined
+}
+
+/** The trading wallet and the feeds as the last tick read them, for orders that follow at once. */
+export type SeenMarket = {
+  latest:
+    | { readonly view: ChainView /** Epoch milliseconds. */; readonly readAtMs: number }
+    | undefined
 }
 
 /** The service does not list the token, or lists it with other decimals than the config. */

@@ -4,6 +4,7 @@ import type { PermitRecord } from '../../domain/order/permit.ts'
 import type { Quote, Reply, ServiceOrder } from '../../domain/order/quote.ts'
 import { isFresh } from '../../domain/policy.ts'
 import { permitRecorded } from '../../journal/events/order/authorizations.ts'
+import type { CloseReason } from '../../journal/records.ts'
 import type { OpenSwap } from '../../journal/state/daemon-state.ts'
 import type { Ticket, Turn } from '../../ports.ts'
 import { permitContracts } from '../../signing/contract-code-policy.ts'
@@ -14,7 +15,7 @@ import {
   type SubmitReply,
   withdraw,
 } from '../authorization.ts'
-import { hearServiceClock } from '../chain-requests.ts'
+import { ABORTED, hearServiceClock, unless } from '../chain-requests.ts'
 import {
   blockedBy,
   type Closing,
@@ -36,6 +37,7 @@ import {
 } from '../retry.ts'
 import { ensureAllowance, isCovered, isPrepared, isUnwrapping, wrapIfNative } from './prepare.ts'
 import {
+  provisional,
   quoteFailure,
   quoteRequest,
   SAME_NONCE,
@@ -45,14 +47,13 @@ import {
   signable,
   timeOf,
   type Unapproved,
+  VIEW_AGE_MS_MAX,
 } from './signable.ts'
 import { liveNonces } from './swap-projection.ts'
 
 const APPROVED: Step = { ...STALE }
 /** Time between requesting a quote and its submission's turn: a few round trips, a small part of a quote's life. */
 const NEAR_MS = 5_000
-/** Maximum age of chain data for signing; older data is read again. */
-const VIEW_AGE_MS_MAX = 5_000
 
 /**
  * One attempt of a planned intent: quote, verify, journal, sign, submit. Repeats while only time is lacking. Returns the
@@ -142,7 +143,9 @@ async function tryInTurn(
     const quoted = await ticket.first(closing, () => ports.gasless.quote(request))
     if (quoted === undefined || closing.aborted) return { tag: 'blocked' }
     if (!quoted.ok) return quoteFailure(quoted.fault)
-    const step = await signable(context, open.intent, quoted.value)
+    const step =
+      provisional(context, open.intent, quoted.value) ??
+      (await signable(context, open.intent, quoted.value))
     if (step.tag !== 'signable') return step
     if (closing.aborted) return STOPPED
     if (context.mode === 'dry-run') return await fillSwapOnPaper(context, open, step)
@@ -215,13 +218,8 @@ async function sign(context: OrderContext, open: OpenSwap, verified: Signable): 
     worth,
     fee: quote.feeAmount,
   }
-  await journal.append(permitRecorded({ intentId: intent.id, permit: record }))
-  const after = timeOf(context, view)
-  const blockedSince = mayNotStart(context, open)
-  if (blockedSince !== undefined || !after.ok || !isFresh(quote, after.nowMs)) {
-    await withdraw(context, open, { attempt, reason: blockedSince?.reason ?? 'quote-stale' })
-    return blockedSince ?? STALE
-  }
+  const refused = await putOnRecord(context, open, { verified, record })
+  if (refused !== undefined) return refused
   const signed = signer.permit(intent.id)
   if (!signed.ok) {
     await withdraw(context, open, { attempt, reason: signed.reason })
@@ -232,6 +230,48 @@ async function sign(context: OrderContext, open: OpenSwap, verified: Signable): 
   await noteForeign(context, reply)
   await recordReply(context, open, { attempt, reply: firstReply(reply) })
   return { tag: 'sent' }
+}
+
+/**
+ * Journals the permit. What was judged by the tick's market is read beside the record and judged again. Withdraws the record
+ * and returns why if it may not be signed.
+ */
+async function putOnRecord(
+  context: OrderContext,
+  open: OpenSwap,
+  { verified, record }: { readonly verified: Signable; readonly record: PermitRecord },
+): Promise<Step | undefined> {
+  const { intent } = open
+  const { quote, isProvisional } = verified
+  const recorded = context.ports.journal.append(
+    permitRecorded({ intentId: intent.id, permit: record }),
+  )
+  const reading = isProvisional && unless(context.closing, signable(context, intent, quote, true))
+  const [confirmed = verified] = await Promise.all([reading, recorded])
+  const refused = mayNotStart(context, open) ?? refusedBy(context, confirmed)
+  if (refused === undefined) return undefined
+  // The market has changed since the tick, or cannot be read: the next try reads it first.
+  context.market.latest = undefined
+  await withdraw(context, open, { attempt: record.attempt, reason: reasonOf(refused) })
+  return refused.tag === 'unapproved' ? STALE : refused
+}
+
+function refusedBy(
+  context: OrderContext,
+  confirmed: Signable | Step | Unapproved | typeof ABORTED,
+): Step | Unapproved | undefined {
+  if (confirmed === ABORTED) return STOPPED
+  if (confirmed.tag === 'signable') {
+    const time = timeOf(context, confirmed.view)
+    return time.ok && isFresh(confirmed.quote, time.nowMs) ? undefined : STALE
+  }
+  const hasMoved = confirmed.tag === 'closing' && confirmed.reason === 'price-deviation'
+  return hasMoved ? { tag: 'again', otherwise: confirmed } : confirmed
+}
+
+function reasonOf(step: Step | Unapproved): CloseReason {
+  if (step.tag === 'again') return reasonOf(step.otherwise)
+  return 'reason' in step ? step.reason : 'quote-stale'
 }
 
 /** The signer may see newer prices than the firewall did; another quote is requested then. */

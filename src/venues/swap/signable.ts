@@ -28,7 +28,12 @@ export type Signable = {
   readonly worth: Worth | undefined
   /** Epoch milliseconds of this machine's clock. */
   readonly readAtMs: number
+  /** Judged by the tick's market, where the nonce was not read: `confirmed` must follow before the signature. */
+  readonly isProvisional?: true
 }
+
+/** Maximum age of chain data for signing; older data is read again. */
+export const VIEW_AGE_MS_MAX = 5_000
 
 /** The allowance in `view` is too low. */
 export type Unapproved = { readonly tag: 'unapproved'; readonly view: ChainView }
@@ -71,12 +76,14 @@ export function quoteFailure(fault: ServiceFault): Step {
   return retryLater('quote-unavailable', message + wait, { pauseMs, again })
 }
 
+/** Reads the chain and judges the quote by it. */
 export async function signable(
   context: OrderContext,
   intent: SwapIntent,
   quote: Quote,
+  isRecorded = false,
 ): Promise<Step | Unapproved | Signable> {
-  const { ports, gasless, chainId, pricePath } = context
+  const { ports, pricePath } = context
   const path = pricePath(intent.sell.token, intent.buy.token)
   const nonce = wireNonce(quote)
   const read = await askChainOnce(context, 'reading the chain before signing', () =>
@@ -90,19 +97,58 @@ export async function signable(
   if (context.closing.aborted) return STOPPED
   if (!read.ok) return retryChain('view', read.fault)
   const view = read.value
-  const readAtMs = ports.clock.now()
   const time = timeOf(context, view)
   if (!time.ok) {
     ports.observe({ type: 'clock-trouble', detail: time.detail })
     return retryLater(time.reason, time.detail)
   }
+  const seen = { view, readAtMs: ports.clock.now(), nowMs: time.nowMs, isRecorded }
+  return judge(context, intent, quote, seen)
+}
+
+/**
+ * Judges the quote by the market that the tick has just read, so that the read before the signature runs beside the permit's
+ * record. Undefined unless it passes: only a read of its own ends an order.
+ */
+export function provisional(
+  context: OrderContext,
+  intent: SwapIntent,
+  quote: Quote,
+): Signable | undefined {
+  const { latest } = context.market
+  if (latest === undefined || context.mode === 'dry-run') return undefined
+  const { readAtMs } = latest
+  const view = { ...latest.view, permitNonceUsed: false }
+  const time = timeOf(context, view)
+  if (!time.ok || Math.abs(time.nowMs - readAtMs) > VIEW_AGE_MS_MAX) return undefined
+  const seen = { view, readAtMs, nowMs: time.nowMs, isRecorded: false }
+  const step = judge(context, intent, quote, seen)
+  return step.tag === 'signable' ? { ...step, isProvisional: true } : undefined
+}
+
+type Seen = {
+  readonly view: ChainView
+  readonly readAtMs: number
+  readonly nowMs: number
+  /** The permit is on record: the live permits include it. */
+  readonly isRecorded: boolean
+}
+
+function judge(
+  context: OrderContext,
+  intent: SwapIntent,
+  quote: Quote,
+  { view, readAtMs, nowMs, isRecorded }: Seen,
+): Step | Unapproved | Signable {
+  const { ports, gasless, chainId, pricePath } = context
+  const path = pricePath(intent.sell.token, intent.buy.token)
   const unwanted = notTriggered(intent, view, pricePath)
   if (unwanted !== undefined) return unwanted
   const verdict = verify({
     intent,
     quote,
     view,
-    nowMs: time.nowMs,
+    nowMs,
     chainId,
     gasless,
     path,
@@ -124,8 +170,9 @@ export async function signable(
       `the wallet holds ${briefText(balance, intent.sell.token)}, the permit takes ${briefText(permit.amount, intent.sell.token)}`,
     )
   if (isAllowanceUnread(context, intent, view)) return ALLOWANCE_UNREAD
-  if (!isCovered(context, intent, view)) return { tag: 'unapproved', view }
-  if (!isFresh(quote, time.nowMs)) return STALE
+  if (!isCovered(context, intent, view, isRecorded ? 0n : undefined))
+    return { tag: 'unapproved', view }
+  if (!isFresh(quote, nowMs)) return STALE
   ports.observe({
     type: 'quote-verified',
     strategy: intent.strategy,

@@ -196,6 +196,7 @@ export function callContext(options: CallContextOptions): OrderContext {
     tokenFault: () => undefined,
     compared: { trader: COMPARED, account: COMPARED },
     closing: options.closing ?? never,
+    market: { latest: undefined },
     stop: options.stop ?? never,
     requests: createPendingRequests(never),
     wallet,

@@ -171,6 +171,7 @@ function composeSettling(input: {
     closing: signal,
     stop: signal,
     requests: createPendingRequests(signal),
+    market: { latest: undefined },
   }
   const strangerOf = (id: IntentId) => stranger(context, journal.state.intents.get(id))
   return {
