@@ -128,6 +128,8 @@ async function runProcess({
       await takeSlot({ context, strategy, slotSeconds, view: undefined, nowMs: Date.now() })
     await followRecorded(context, context.wallet)
     for (const id of state.intents.keys()) await executeIntent(context, id)
+    // As a daemon that ends: the last records are on disk.
+    await journal.append()
     return 'ended'
   }
   return Promise.race([work(), mortal.died])
