@@ -1,95 +1,128 @@
-// Bundles src/cli/start.ts into dist/tranched.js with one chunk for each lazily loaded part, so that a command loads
-// only the code that it uses. `--entry FILE --out DIR` builds another program the same way.
-import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+// Bundles src/cli into dist/program.js, in which each lazily loaded part runs on its first use, and src/cli/start.ts into
+// dist/tranched.js, which loads it.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { commitOf } from './commit.mjs'
 
-const SWAP_TRIES = 5
 const root = fileURLToPath(new URL('..', import.meta.url))
-const { values } = parseArgs({
-  options: {
-    entry: { type: 'string', default: join(root, 'src/cli/start.ts') },
-    out: { type: 'string', default: join(root, 'dist') },
-  },
-})
-const entry = resolve(values.entry)
-const program = join(root, 'src/cli/start.ts')
-const out = resolve(values.out)
-if (!existsSync(entry)) {
-  console.error(`build: no entry file ${entry}`)
-  process.exit(1)
-}
+const out = join(root, 'dist')
+const SWAP_TRIES = 5
 
+const unused = (name) => `module.exports = class { constructor() { throw new Error('${name} is not part of the program') } }`
 /**
- * undici's index also loads its fetch, WebSocket, mock and cache: 600 KiB and 25 ms of every start. These are the parts
- * in use; any other part fails the build with its name.
+ * Contents of modules of packages of which only a part is in use. undici's index also loads its fetch, WebSocket, mock and
+ * cache; any other part fails the build with its name. The unused modules load http2, https, tls, zlib, cluster and
+ * child_process of Node, 12 ms of every start.
  */
-const undiciInUse = `
+const SLIM = {
+  'undici/index.js': `
   import api from './lib/api/index.js'
   import Dispatcher from './lib/dispatcher/dispatcher.js'
   Object.assign(Dispatcher.prototype, api)
   export { Dispatcher }
   export { default as Pool } from './lib/dispatcher/pool.js'
   export { default as errors } from './lib/core/errors.js'
-`
-const slimUndici = {
-  name: 'slim-undici',
-  setup({ onLoad }) {
-    onLoad({ filter: /[\\/]node_modules[\\/]undici[\\/]index\.js$/ }, () => ({
-      contents: undiciInUse,
-      loader: 'js',
-    }))
+`,
+  'undici/lib/dispatcher/client-h2.js': unused('HTTP/2'),
+  'prom-client/lib/pushgateway.js': unused('a push gateway'),
+  'prom-client/lib/cluster.js': unused('a cluster of metrics'),
+}
+const builtFrom = { BUILT_FROM_COMMIT: JSON.stringify(commitOf(root) ?? '') }
+const slim = {
+  name: 'slim',
+  setup({ onLoad, onResolve }) {
+    onLoad({ filter: /[\\/]node_modules[\\/](undici|prom-client)[\\/]/ }, ({ path }) => {
+      const [, inside] = path.replaceAll('\\', '/').split('/node_modules/')
+      return inside in SLIM ? { contents: SLIM[inside], loader: 'js' } : undefined
+    })
+    // Commander starts commands that are programs of their own, which none is here.
+    onResolve({ filter: /^node:child_process$/ }, ({ importer }) =>
+      /[\\/]commander[\\/]/.test(importer) ? { path: 'child_process', namespace: 'empty' } : undefined,
+    )
+    onLoad({ filter: /./, namespace: 'empty' }, () => ({ contents: '' }))
   },
 }
 
-const WORKERS = ['sweep-worker', 'drift-worker'].map((name) => [name, join(root, `src/cli/${name}.ts`)])
+/** Parts of the program, which the launcher and threads run. */
+const PARTS = { main: 'main.ts', 'sweep-worker': 'sweep-worker.ts', 'drift-worker': 'drift-worker.ts' }
+const WORKERS = ['sweep-worker', 'drift-worker']
 
 const startedAt = performance.now()
 const fresh = `${out}.new-${process.pid}`
+const common = {
+  bundle: true,
+  platform: 'node',
+  target: 'node20.19',
+  legalComments: 'none',
+  absWorkingDir: root,
+  logLevel: 'warning',
+}
 try {
-  const { metafile } = await build({
-    // Worker threads run these parts of the program alone.
-    entryPoints: {
-      tranched: entry,
-      ...(entry === program ? Object.fromEntries(WORKERS) : {}),
-    },
-    outdir: fresh,
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20.19',
-    chunkNames: 'chunks/[name]-[hash]',
-    sourcemap: true,
-    sourcesContent: false,
-    // Not minified: parsing costs a few ms more, and crash reports stay readable. Function names are kept where they
-    // are unique; keeping all of them costs 15 ms of each start.
-    minify: false,
-    legalComments: 'none',
-    metafile: true,
-    define: { BUILT_FROM_COMMIT: JSON.stringify(commitOf(root) ?? '') },
-    plugins: [slimUndici],
-    absWorkingDir: root,
-    // Native binaries cannot be bundled.
-    external: ['secp256k1', '@foundry-rs/anvil-linux-amd64'],
-    // Packages written for CommonJS call `require`, which an ES module does not have.
-    banner: {
-      js: "import{createRequire as bundleRequire}from'node:module';const require=bundleRequire(import.meta.url);",
-    },
-    logLevel: 'warning',
-  })
+  const program = await buildBundle('program', PARTS)
+  await buildLaunchers({ program: hashOf('program') })
   await buildRunner()
   const page = await buildPage('page')
   await buildPage('report')
   copyFileSync(join(root, 'src/ui/page/client/index.html'), join(fresh, 'page/index.html'))
+  writeFileSync(join(fresh, 'package.json'), '{ "type": "commonjs" }\n')
   chmodSync(join(fresh, 'tranched.js'), 0o755)
   swap()
-  report(metafile, page.metafile)
+  await warmUp()
+  report(program.metafile, page.metafile)
 } finally {
   rmSync(fresh, { recursive: true, force: true })
+}
+
+/**
+ * A script for src/cli/load-program.ts: a function that exports one function for each part. Its text is ASCII, which loads
+ * fastest. Not minified: with a code cache that saves no time, and crash reports stay readable.
+ */
+function buildBundle(name, parts) {
+  const lines = Object.entries(parts).map(([part, file]) => `exports['${part}'] = () => import('./${file}')`)
+  return build({
+    ...common,
+    stdin: { contents: lines.join('\n'), resolveDir: join(root, 'src/cli'), sourcefile: `${name}-parts.js` },
+    outfile: join(fresh, `${name}.js`),
+    format: 'cjs',
+    sourcemap: true,
+    sourcesContent: false,
+    metafile: true,
+    plugins: [slim],
+    // Native binaries cannot be bundled.
+    external: ['secp256k1', '@foundry-rs/anvil-linux-amd64'],
+    // Imports are calls of `require`: a script cannot import.
+    supported: { 'dynamic-import': false },
+    define: { ...builtFrom, 'import.meta.url': 'bundleUrl' },
+    banner: {
+      js: "(function (exports, require, module, __filename, __dirname) { 'use strict'; const bundleUrl = require('node:url').pathToFileURL(__filename).href;",
+    },
+    footer: { js: '})' },
+  })
+}
+
+/** Not minified, and without source map: small. */
+async function buildLaunchers(bundles) {
+  const launcher = {
+    ...common,
+    format: 'cjs',
+    supported: { 'dynamic-import': false },
+    define: { ...builtFrom, BUNDLES: JSON.stringify(bundles), 'import.meta.dirname': '__dirname' },
+  }
+  await build({ ...launcher, entryPoints: [join(root, 'src/cli/start.ts')], outfile: join(fresh, 'tranched.js') })
+  for (const part of WORKERS) {
+    const contents = `import { loadProgram } from './load-program.ts'\nvoid loadProgram('program', { keeps: false })['${part}']()`
+    const stdin = { contents, resolveDir: join(root, 'src/cli'), loader: 'ts' }
+    await build({ ...launcher, stdin, outfile: join(fresh, `${part}.js`) })
+  }
+}
+
+function hashOf(name) {
+  return createHash('sha256').update(readFileSync(join(fresh, `${name}.js`))).digest('hex')
 }
 
 /**
@@ -98,16 +131,11 @@ try {
  */
 function buildRunner() {
   return build({
+    ...common,
     entryPoints: { 'module-runner': join(root, 'src/strategies/custom/runner/module-runner.ts') },
     outdir: fresh,
     outExtension: { '.js': '.mjs' },
-    bundle: true,
     format: 'esm',
-    platform: 'node',
-    target: 'node20.19',
-    legalComments: 'none',
-    absWorkingDir: root,
-    logLevel: 'warning',
   })
 }
 
@@ -130,6 +158,27 @@ function buildPage(name) {
     absWorkingDir: root,
     logLevel: 'warning',
   })
+}
+
+/**
+ * Makes the code cache: runs a daemon on a fake service until it has traded, as `tranched run` keeps what it compiled. Needs
+ * the folder bench; the first start makes a missing cache.
+ */
+async function warmUp() {
+  if (!existsSync(join(root, 'bench'))) return
+  const { startService } = await import('../bench/child.mjs')
+  const { FIRST_JOB, layOutLive } = await import('../bench/live-config.mjs')
+  const dir = mkdtempSync(join(tmpdir(), 'tranched-build-'))
+  const service = await startService(join(root, 'bench/orders/lean-service.mjs'))
+  try {
+    const config = layOutLive(service.ready, { dir, strategies: { 'first-job': FIRST_JOB } })
+    const run = [join(out, 'tranched.js'), 'run', '--config', config, '--for', '2s']
+    const { status, stdout } = spawnSync(process.execPath, run, { encoding: 'utf8', stdio: ['ignore', 'pipe', 2] })
+    if (status !== 0) throw new Error(`the first run of the program failed:\n${stdout}`)
+  } finally {
+    await service.stop()
+    rmSync(dir, { recursive: true, force: true })
+  }
 }
 
 /** The new folder replaces the old one at once: no reader ever finds half of a build. */
@@ -158,6 +207,6 @@ function report(program, page) {
   const files = sizeOf(program, /\.js$/)
   const took = Math.round(performance.now() - startedAt)
   console.error(
-    `build: ${files.length} files, ${kilobytes(files)} KiB, and a page of ${kilobytes(sizeOf(page, /./))} KiB in ${took} ms -> ${values.out === out ? out : values.out}`,
+    `build: ${files.length} files, ${kilobytes(files)} KiB, and a page of ${kilobytes(sizeOf(page, /./))} KiB in ${took} ms -> ${out}`,
   )
 }

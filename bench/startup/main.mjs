@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { cacheDir } from '../bundle.mjs'
 import { startService } from '../child.mjs'
-import { layOutLive } from '../live-config.mjs'
+import { FIRST_JOB, layOutLive } from '../live-config.mjs'
 import { machine } from '../machine.mjs'
 import { median, short } from '../statistics.mjs'
 
@@ -60,17 +60,6 @@ async function balance({ adminUrl }) {
   if (proven !== orders || proven < Number(values.rounds))
     throw new Error(`the service filled ${orders} orders, the journal proves ${proven}`)
 }
-
-/** A strategy that makes up its last slot after a pause, so that the first tick has a job at once. */
-const FIRST_JOB = [
-  'name: first-job',
-  'kind: dca',
-  'schedule: { cron: "* * * * * *", missed: latest, maxLateness: 1h }',
-  'sell: USDC',
-  'buy: WETH',
-  'amount: "10"',
-  'limits: { perDay: "1000000" }',
-]
 
 async function untilExit(args) {
   const startedAt = performance.now()

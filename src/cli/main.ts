@@ -41,6 +41,7 @@ function flushed(stream: NodeJS.WriteStream): Promise<void> {
   })
 }
 
-const code = await main()
-await Promise.all([process.stdout, process.stderr].map(flushed))
-process.exit(code)
+void main().then(async (code) => {
+  await Promise.all([process.stdout, process.stderr].map(flushed))
+  process.exit(code)
+})

@@ -136,7 +136,7 @@ async function previewOf(
   if (intent === undefined) throw new Refusal('the order asks for nothing')
   const { reply, nowMs: quotedMs } = await askQuote(settings, intent)
   if (!reply.ok) throw new Refusal(`the service returned no quote: ${reply.fault.message}`)
-  const quote = reportOf({ settings, market, intent, quoted: reply.value, nowMs: quotedMs })
+  const quote = await reportOf({ settings, market, intent, quoted: reply.value, nowMs: quotedMs })
   const lines = [
     ...quoteLines(quote),
     ...capLines(intent, { strategy, settings, state, nowMs }),

@@ -110,7 +110,7 @@ async function withSettling<Reply>(
   }
   if (state.bound === undefined) throw unanswered('the state is not bound to a chain yet')
   const wallets = { trader: state.bound.owner, operator }
-  const settling = composeSettling({ ...on, ...wallets, settings, report: lineTo(io.stderr) })
+  const settling = await composeSettling({ ...on, ...wallets, settings, report: lineTo(io.stderr) })
   try {
     return await task(settling)
   } finally {
@@ -139,16 +139,16 @@ async function withJournal(
 const NOT_NEEDED = { missing: () => undefined, upTo: () => undefined }
 
 /** Resolves orders with the daemon's code and watch-only wallets. Throws WrongStateError if the node is on another chain. */
-function composeSettling(input: {
+async function composeSettling(input: {
   readonly settings: Settings
   readonly clock: Clock
   readonly journal: Journal
   readonly trader: Address
   readonly operator: Address | undefined
   readonly report: (line: string) => void
-}): Settling & { close(): Promise<void> } {
+}): Promise<Settling & { close(): Promise<void> }> {
   const { settings, clock, journal, trader, operator, report } = input
-  const composed = compose({
+  const composed = await compose({
     settings,
     clock,
     journal,
