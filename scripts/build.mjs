@@ -32,7 +32,7 @@ const SLIM = {
   'prom-client/lib/pushgateway.js': unused('a push gateway'),
   'prom-client/lib/cluster.js': unused('a cluster of metrics'),
 }
-const builtFrom = { BUILT_FROM_COMMIT: JSON.stringify(commitOf(root) ?? '') }
+const LATE = /^node:(child_process|crypto|http|net|timers\/promises|v8|worker_threads|zlib)$/
 const slim = {
   name: 'slim',
   setup({ onLoad, onResolve }) {
@@ -45,12 +45,43 @@ const slim = {
       /[\\/]commander[\\/]/.test(importer) ? { path: 'child_process', namespace: 'empty' } : undefined,
     )
     onLoad({ filter: /./, namespace: 'empty' }, () => ({ contents: '' }))
+    // Of our own modules, those of Node that most commands do not use are loaded on their first use.
+    onResolve({ filter: LATE }, ({ path, kind, importer }) =>
+      kind === 'import-statement' && importer.startsWith(join(root, 'src')) ? { path, namespace: 'late' } : undefined,
+    )
+    onLoad({ filter: /./, namespace: 'late' }, async ({ path }) => {
+      const names = Object.keys(await import(path)).filter((name) => name !== 'default')
+      const getters = names.map((name) => `get ${name}() { return load().${name} }`)
+      return { contents: `let loaded; const load = () => (loaded ??= require('${path}')); module.exports = { ${getters} }` }
+    })
   },
 }
 
-/** Parts of the program, which the launcher and threads run. */
-const PARTS = { main: 'main.ts', 'sweep-worker': 'sweep-worker.ts', 'drift-worker': 'drift-worker.ts' }
-const WORKERS = ['sweep-worker', 'drift-worker']
+/** Parts of the program by name, which the launcher, threads and the small bundle load. */
+const PARTS = {
+  main: 'main.ts',
+  'sweep-worker': 'sweep-worker.ts',
+  'drift-worker': 'drift-worker.ts',
+  'load-files': 'load-files.ts',
+}
+
+/** The small bundle runs `halt` and shows help; it takes the rest from the program. */
+const small = {
+  name: 'small',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\./ }, ({ kind, path }) => {
+      if (kind !== 'dynamic-import' || path.endsWith('/halt.ts')) return undefined
+      return { path: path.endsWith('/load-files.ts') ? './load-files.js' : path, external: true }
+    })
+  },
+}
+/** The launcher loads the small bundle as it is. */
+const launching = {
+  name: 'launching',
+  setup({ onResolve }) {
+    onResolve({ filter: /\/main\.ts$/ }, () => ({ path: './short.js', external: true }))
+  },
+}
 
 const startedAt = performance.now()
 const fresh = `${out}.new-${process.pid}`
@@ -62,9 +93,16 @@ const common = {
   absWorkingDir: root,
   logLevel: 'warning',
 }
+const script = {
+  ...common,
+  format: 'cjs',
+  // Imports are calls of `require`: a script cannot import.
+  supported: { 'dynamic-import': false },
+  define: { BUILT_FROM_COMMIT: JSON.stringify(commitOf(root) ?? '') },
+}
 try {
-  const program = await buildBundle('program', PARTS)
-  await buildLaunchers({ program: hashOf('program') })
+  const program = await buildProgram()
+  await buildSmall()
   await buildRunner()
   const page = await buildPage('page')
   await buildPage('report')
@@ -79,25 +117,22 @@ try {
 }
 
 /**
- * A script for src/cli/load-program.ts: a function that exports one function for each part. Its text is ASCII, which loads
+ * A script for src/cli/load-program.ts: a function that exports a function for each part. Its text is ASCII, which loads
  * fastest. Not minified: with a code cache that saves no time, and crash reports stay readable.
  */
-function buildBundle(name, parts) {
-  const lines = Object.entries(parts).map(([part, file]) => `exports['${part}'] = () => import('./${file}')`)
+function buildProgram() {
+  const lines = Object.entries(PARTS).map(([part, file]) => `exports['${part}'] = () => require('./${file}')`)
   return build({
-    ...common,
-    stdin: { contents: lines.join('\n'), resolveDir: join(root, 'src/cli'), sourcefile: `${name}-parts.js` },
-    outfile: join(fresh, `${name}.js`),
-    format: 'cjs',
+    ...script,
+    stdin: { contents: lines.join('\n'), resolveDir: join(root, 'src/cli'), sourcefile: 'parts.js' },
+    outfile: join(fresh, 'program.js'),
     sourcemap: true,
     sourcesContent: false,
     metafile: true,
     plugins: [slim],
     // Native binaries cannot be bundled.
     external: ['secp256k1', '@foundry-rs/anvil-linux-amd64'],
-    // Imports are calls of `require`: a script cannot import.
-    supported: { 'dynamic-import': false },
-    define: { ...builtFrom, 'import.meta.url': 'bundleUrl' },
+    define: { ...script.define, 'import.meta.url': 'bundleUrl' },
     banner: {
       js: "(function (exports, require, module, __filename, __dirname) { 'use strict'; const bundleUrl = require('node:url').pathToFileURL(__filename).href;",
     },
@@ -105,24 +140,18 @@ function buildBundle(name, parts) {
   })
 }
 
-/** Not minified, and without source map: small. */
-async function buildLaunchers(bundles) {
-  const launcher = {
-    ...common,
-    format: 'cjs',
-    supported: { 'dynamic-import': false },
-    define: { ...builtFrom, BUNDLES: JSON.stringify(bundles), 'import.meta.dirname': '__dirname' },
+/** The launcher, the commands that need little code, and a file for each part that is not started by the launcher. */
+async function buildSmall() {
+  const hash = createHash('sha256').update(readFileSync(join(fresh, 'program.js'))).digest('hex')
+  const define = { ...script.define, BUNDLE_HASH: JSON.stringify(hash), 'import.meta.dirname': '__dirname' }
+  const cli = join(root, 'src/cli')
+  const entry = (name) => ({ entryPoints: [join(cli, `${name}.ts`)] })
+  await build({ ...script, ...entry('start'), outfile: join(fresh, 'tranched.js'), define, plugins: [launching] })
+  await build({ ...script, ...entry('main'), outfile: join(fresh, 'short.js'), define, plugins: [slim, small], minifyWhitespace: true, minifySyntax: true })
+  for (const part of Object.keys(PARTS).filter((name) => name !== 'main')) {
+    const contents = `module.exports = require('./load-program.ts').loadProgram({ keeps: false })['${part}']()`
+    await build({ ...script, stdin: { contents, resolveDir: cli }, outfile: join(fresh, `${part}.js`), define })
   }
-  await build({ ...launcher, entryPoints: [join(root, 'src/cli/start.ts')], outfile: join(fresh, 'tranched.js') })
-  for (const part of WORKERS) {
-    const contents = `import { loadProgram } from './load-program.ts'\nvoid loadProgram('program', { keeps: false })['${part}']()`
-    const stdin = { contents, resolveDir: join(root, 'src/cli'), loader: 'ts' }
-    await build({ ...launcher, stdin, outfile: join(fresh, `${part}.js`) })
-  }
-}
-
-function hashOf(name) {
-  return createHash('sha256').update(readFileSync(join(fresh, `${name}.js`))).digest('hex')
 }
 
 /**

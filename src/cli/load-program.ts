@@ -13,10 +13,7 @@ import Module from 'node:module'
 import { join } from 'node:path'
 import { Script } from 'node:vm'
 
-/** `short`: the few commands that need little code. `program`: everything. */
-export type Bundle = 'program' | 'short'
-
-type Parts = Readonly<Record<string, () => Promise<unknown>>>
+type Parts = Readonly<Record<string, () => unknown>>
 type Wrapped = (
   exports: Parts,
   require: unknown,
@@ -25,8 +22,9 @@ type Wrapped = (
   dir: string,
 ) => void
 
-/** Set by scripts/build.mjs: the SHA-256 of each bundle. */
-declare const BUNDLES: Readonly<Record<Bundle, string>>
+/** Set by scripts/build.mjs: the SHA-256 of the bundle. */
+declare const BUNDLE_HASH: string
+const BUNDLE = 'program.js'
 
 /** A daemon has begun its first job by then, so the cache has the code of a start. */
 const MADE_AFTER_MS = 5_000
@@ -37,13 +35,13 @@ const WRITABLE_BY_OTHERS = 0o022
  * Loads a bundle with V8's code cache, which saves compiling. Without a cache, or with one of another build or version, it only
  * takes longer. `keeps` makes a missing cache from what this process compiles.
  */
-export function loadProgram(bundle: Bundle, { keeps }: { readonly keeps: boolean }): Parts {
+export function loadProgram({ keeps }: { readonly keeps: boolean }): Parts {
   const dir = import.meta.dirname
-  const file = join(dir, `${bundle}.js`)
+  const file = join(dir, BUNDLE)
   const source = readFileSync(file, 'latin1')
   const wrapped = process.sourceMapsEnabled
     ? compileModule(source, file)
-    : compileScript(source, { bundle, file, keeps })
+    : compileScript(source, { file, keeps })
   const module = { exports: {} }
   wrapped(module.exports, Module.createRequire(file), module, file, dir)
   return module.exports
@@ -60,13 +58,13 @@ function compileModule(source: string, file: string): Wrapped {
 
 function compileScript(
   source: string,
-  { bundle, file, keeps }: { bundle: Bundle; file: string; keeps: boolean },
+  { file, keeps }: { readonly file: string; readonly keeps: boolean },
 ): Wrapped {
   const owner = statSync(file).uid
-  const place = { file: `${file}.${process.versions.v8}-${process.arch}.cache`, bundle }
-  const cachedData = readCache(place, owner)
+  const cache = `${file}.${process.versions.v8}-${process.arch}.cache`
+  const cachedData = readCache(cache, owner)
   // A cache keeps this name, wherever it is used later.
-  const script = new Script(source, { filename: `dist/${bundle}.js`, cachedData })
+  const script = new Script(source, { filename: `dist/${BUNDLE}`, cachedData })
   if (keeps && cachedData === undefined && process.getuid?.() === owner) {
     const timer = setTimeout(keep, MADE_AFTER_MS).unref()
     process.once('exit', atEnd)
@@ -76,19 +74,17 @@ function compileScript(
     function keep(): void {
       clearTimeout(timer)
       process.off('exit', atEnd)
-      writeCache(place, script.createCachedData())
+      writeCache(cache, script.createCachedData())
     }
   }
   return script.runInThisContext()
 }
 
-type Place = { readonly file: string; readonly bundle: Bundle }
-
 /**
  * A cache runs as code, and V8 checks little of it. So it must belong to the bundle's owner, be writable by nobody else, and
  * have its digest.
  */
-function readCache({ file, bundle }: Place, owner: number): Buffer | undefined {
+function readCache(file: string, owner: number): Buffer | undefined {
   let fd: number
   try {
     fd = openSync(file, 'r')
@@ -100,19 +96,19 @@ function readCache({ file, bundle }: Place, owner: number): Buffer | undefined {
     if (uid !== owner || (mode & WRITABLE_BY_OTHERS) !== 0) return undefined
     const bytes = readFileSync(fd)
     const data = bytes.subarray(DIGEST_BYTES)
-    return digestOf(bundle, data).equals(bytes.subarray(0, DIGEST_BYTES)) ? data : undefined
+    return digestOf(data).equals(bytes.subarray(0, DIGEST_BYTES)) ? data : undefined
   } finally {
     closeSync(fd)
   }
 }
 
 /** An installation that cannot be written stays without a cache. */
-function writeCache({ file, bundle }: Place, data: Buffer): void {
+function writeCache(file: string, data: Buffer): void {
   const fresh = `${file}.new`
   try {
     const fd = openSync(fresh, 'w', 0o644)
     try {
-      writeFileSync(fd, Buffer.concat([digestOf(bundle, data), data]))
+      writeFileSync(fd, Buffer.concat([digestOf(data), data]))
       fsyncSync(fd)
     } finally {
       closeSync(fd)
@@ -122,6 +118,6 @@ function writeCache({ file, bundle }: Place, data: Buffer): void {
 }
 
 /** Covers the bundle's hash, because V8 compares only the length of a source. */
-function digestOf(bundle: Bundle, data: Buffer): Buffer {
-  return createHash('sha256').update(BUNDLES[bundle]).update(data).digest()
+function digestOf(data: Buffer): Buffer {
+  return createHash('sha256').update(BUNDLE_HASH).update(data).digest()
 }

@@ -18,8 +18,9 @@ import {
   settle,
 } from '../../../venues/manual/resolve-manually.ts'
 import { swapOf } from '../../../venues/swap/swap-projection.ts'
+import { askDaemon, silentHolder } from '../../compose/daemons.ts'
 import { compose, NOTHING_DECIDED } from '../../compose/services.ts'
-import { askDaemon, silentHolder, whileHeld, whileOpen, withClock } from '../../compose/state.ts'
+import { whileHeld, whileOpen, withClock } from '../../compose/state.ts'
 import { openAnchors, readJournalKey, readWalletAddress } from '../../compose/wallets.ts'
 import type { SettleRefusedData } from '../../json/operate-outputs.ts'
 import { type Io, lineTo, renderAll } from '../../process/io.ts'
