@@ -15,6 +15,7 @@ RUN npm ci
 COPY tsconfig.json ./
 COPY scripts scripts
 COPY src src
+COPY bench bench
 # The build context has no .git.
 ARG TRANCHED_COMMIT
 RUN node scripts/build.mjs && find dist -name '*.map' -delete

@@ -1,6 +1,17 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+/** A strategy that makes up its last slot after a pause, so that the first tick has a job at once. */
+export const FIRST_JOB = [
+  'name: first-job',
+  'kind: dca',
+  'schedule: { cron: "* * * * * *", missed: latest, maxLateness: 1h }',
+  'sell: USDC',
+  'buy: WETH',
+  'amount: "10"',
+  'limits: { perDay: "1000000" }',
+]
+
 /**
  * Creates a directory for `tranched run` in mode live against a service of the benchmarks: key, strategy files (name to
  * lines) and config, with `more` overriding parts of it. Returns the config's file.

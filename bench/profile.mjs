@@ -1,7 +1,10 @@
 // `node bench/profile.mjs FILE.cpuprofile [ROWS]`: time of a profile by source file or package, by function alone, and
 // by function with its callees. Reads the bundle for the source files of its lines.
 import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
 
 const [file, rows = '25'] = process.argv.slice(2)
 const { nodes, samples, timeDeltas } = JSON.parse(readFileSync(file, 'utf8'))
@@ -12,7 +15,8 @@ const bundles = new Map()
 /** Source file of every line of a bundle: esbuild writes its path in a comment above it. */
 function sourcesOf(url) {
   if (bundles.has(url)) return bundles.get(url)
-  const path = url.startsWith('file:') ? fileURLToPath(url) : ''
+  // Of the built program, names are relative.
+  const path = url.startsWith('file:') ? fileURLToPath(url) : join(root, url)
   const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []
   let current = ''
   const sources = lines.map((line) => {

@@ -1,95 +1,157 @@
-// Bundles src/cli/start.ts into dist/tranched.js with one chunk for each lazily loaded part, so that a command loads
-// only the code that it uses. `--entry FILE --out DIR` builds another program the same way.
-import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+// Bundles src/cli into dist/program.js, in which each lazily loaded part runs on its first use, and src/cli/start.ts into
+// dist/tranched.js, which loads it.
+import { spawnSync } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { commitOf } from './commit.mjs'
 
-const SWAP_TRIES = 5
 const root = fileURLToPath(new URL('..', import.meta.url))
-const { values } = parseArgs({
-  options: {
-    entry: { type: 'string', default: join(root, 'src/cli/start.ts') },
-    out: { type: 'string', default: join(root, 'dist') },
-  },
-})
-const entry = resolve(values.entry)
-const program = join(root, 'src/cli/start.ts')
-const out = resolve(values.out)
-if (!existsSync(entry)) {
-  console.error(`build: no entry file ${entry}`)
-  process.exit(1)
-}
+const out = join(root, 'dist')
+const SWAP_TRIES = 5
 
+const unused = (name) => `module.exports = class { constructor() { throw new Error('${name} is not part of the program') } }`
 /**
- * undici's index also loads its fetch, WebSocket, mock and cache: 600 KiB and 25 ms of every start. These are the parts
- * in use; any other part fails the build with its name.
+ * Contents of modules of packages of which only a part is in use. undici's index also loads its fetch, WebSocket, mock and
+ * cache; any other part fails the build with its name. The unused modules load http2, https, tls, zlib, cluster and
+ * child_process of Node, 12 ms of every start.
  */
-const undiciInUse = `
+const SLIM = {
+  'undici/index.js': `
   import api from './lib/api/index.js'
   import Dispatcher from './lib/dispatcher/dispatcher.js'
   Object.assign(Dispatcher.prototype, api)
   export { Dispatcher }
   export { default as Pool } from './lib/dispatcher/pool.js'
   export { default as errors } from './lib/core/errors.js'
-`
-const slimUndici = {
-  name: 'slim-undici',
-  setup({ onLoad }) {
-    onLoad({ filter: /[\\/]node_modules[\\/]undici[\\/]index\.js$/ }, () => ({
-      contents: undiciInUse,
-      loader: 'js',
-    }))
+`,
+  'undici/lib/dispatcher/client-h2.js': unused('HTTP/2'),
+  'prom-client/lib/pushgateway.js': unused('a push gateway'),
+  'prom-client/lib/cluster.js': unused('a cluster of metrics'),
+}
+const LATE = /^node:(child_process|crypto|http|net|timers\/promises|v8|worker_threads|zlib)$/
+const slim = {
+  name: 'slim',
+  setup({ onLoad, onResolve }) {
+    onLoad({ filter: /[\\/]node_modules[\\/](undici|prom-client)[\\/]/ }, ({ path }) => {
+      const [, inside] = path.replaceAll('\\', '/').split('/node_modules/')
+      return inside in SLIM ? { contents: SLIM[inside], loader: 'js' } : undefined
+    })
+    // Commander starts commands that are programs of their own, which none is here.
+    onResolve({ filter: /^node:child_process$/ }, ({ importer }) =>
+      /[\\/]commander[\\/]/.test(importer) ? { path: 'child_process', namespace: 'empty' } : undefined,
+    )
+    onLoad({ filter: /./, namespace: 'empty' }, () => ({ contents: '' }))
+    // Of our own modules, those of Node that most commands do not use are loaded on their first use.
+    onResolve({ filter: LATE }, ({ path, kind, importer }) =>
+      kind === 'import-statement' && importer.startsWith(join(root, 'src')) ? { path, namespace: 'late' } : undefined,
+    )
+    onLoad({ filter: /./, namespace: 'late' }, async ({ path }) => {
+      const names = Object.keys(await import(path)).filter((name) => name !== 'default')
+      const getters = names.map((name) => `get ${name}() { return load().${name} }`)
+      return { contents: `let loaded; const load = () => (loaded ??= require('${path}')); module.exports = { ${getters} }` }
+    })
   },
 }
 
-const WORKERS = ['sweep-worker', 'drift-worker'].map((name) => [name, join(root, `src/cli/${name}.ts`)])
+/** Parts of the program by name, which the launcher, threads and the small bundle load. */
+const PARTS = {
+  main: 'main.ts',
+  'sweep-worker': 'sweep-worker.ts',
+  'drift-worker': 'drift-worker.ts',
+  'load-files': 'load-files.ts',
+}
+
+/** The small bundle runs `halt` and shows help; it takes the rest from the program. */
+const small = {
+  name: 'small',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\./ }, ({ kind, path }) => {
+      if (kind !== 'dynamic-import' || path.endsWith('/halt.ts')) return undefined
+      return { path: path.endsWith('/load-files.ts') ? './load-files.js' : path, external: true }
+    })
+  },
+}
+/** The launcher loads the small bundle as it is. */
+const launching = {
+  name: 'launching',
+  setup({ onResolve }) {
+    onResolve({ filter: /\/main\.ts$/ }, () => ({ path: './short.js', external: true }))
+  },
+}
 
 const startedAt = performance.now()
 const fresh = `${out}.new-${process.pid}`
+const common = {
+  bundle: true,
+  platform: 'node',
+  target: 'node20.19',
+  legalComments: 'none',
+  absWorkingDir: root,
+  logLevel: 'warning',
+}
+const script = {
+  ...common,
+  format: 'cjs',
+  // Imports are calls of `require`: a script cannot import.
+  supported: { 'dynamic-import': false },
+  define: { BUILT_FROM_COMMIT: JSON.stringify(commitOf(root) ?? '') },
+}
 try {
-  const { metafile } = await build({
-    // Worker threads run these parts of the program alone.
-    entryPoints: {
-      tranched: entry,
-      ...(entry === program ? Object.fromEntries(WORKERS) : {}),
-    },
-    outdir: fresh,
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20.19',
-    chunkNames: 'chunks/[name]-[hash]',
-    sourcemap: true,
-    sourcesContent: false,
-    // Not minified: parsing costs a few ms more, and crash reports stay readable. Function names are kept where they
-    // are unique; keeping all of them costs 15 ms of each start.
-    minify: false,
-    legalComments: 'none',
-    metafile: true,
-    define: { BUILT_FROM_COMMIT: JSON.stringify(commitOf(root) ?? '') },
-    plugins: [slimUndici],
-    absWorkingDir: root,
-    // Native binaries cannot be bundled.
-    external: ['secp256k1', '@foundry-rs/anvil-linux-amd64'],
-    // Packages written for CommonJS call `require`, which an ES module does not have.
-    banner: {
-      js: "import{createRequire as bundleRequire}from'node:module';const require=bundleRequire(import.meta.url);",
-    },
-    logLevel: 'warning',
-  })
+  const program = await buildProgram()
+  await buildSmall()
   await buildRunner()
   const page = await buildPage('page')
   await buildPage('report')
   copyFileSync(join(root, 'src/ui/page/client/index.html'), join(fresh, 'page/index.html'))
+  writeFileSync(join(fresh, 'package.json'), '{ "type": "commonjs" }\n')
   chmodSync(join(fresh, 'tranched.js'), 0o755)
   swap()
-  report(metafile, page.metafile)
+  await warmUp()
+  report(program.metafile, page.metafile)
 } finally {
   rmSync(fresh, { recursive: true, force: true })
+}
+
+/**
+ * A script for src/cli/load-program.ts: a function that exports a function for each part. Its text is ASCII, which loads
+ * fastest. Not minified: with a code cache that saves no time, and crash reports stay readable.
+ */
+function buildProgram() {
+  const lines = Object.entries(PARTS).map(([part, file]) => `exports['${part}'] = () => require('./${file}')`)
+  return build({
+    ...script,
+    stdin: { contents: lines.join('\n'), resolveDir: join(root, 'src/cli'), sourcefile: 'parts.js' },
+    outfile: join(fresh, 'program.js'),
+    sourcemap: true,
+    sourcesContent: false,
+    metafile: true,
+    plugins: [slim],
+    // Native binaries cannot be bundled.
+    external: ['secp256k1', '@foundry-rs/anvil-linux-amd64'],
+    define: { ...script.define, 'import.meta.url': 'bundleUrl' },
+    banner: {
+      js: "(function (exports, require, module, __filename, __dirname) { 'use strict'; const bundleUrl = require('node:url').pathToFileURL(__filename).href;",
+    },
+    footer: { js: '})' },
+  })
+}
+
+/** The launcher, the commands that need little code, and a file for each part that is not started by the launcher. */
+async function buildSmall() {
+  const hash = createHash('sha256').update(readFileSync(join(fresh, 'program.js'))).digest('hex')
+  const define = { ...script.define, BUNDLE_HASH: JSON.stringify(hash), 'import.meta.dirname': '__dirname' }
+  const cli = join(root, 'src/cli')
+  const entry = (name) => ({ entryPoints: [join(cli, `${name}.ts`)] })
+  await build({ ...script, ...entry('start'), outfile: join(fresh, 'tranched.js'), define, plugins: [launching] })
+  await build({ ...script, ...entry('main'), outfile: join(fresh, 'short.js'), define, plugins: [slim, small], minifyWhitespace: true, minifySyntax: true })
+  for (const part of Object.keys(PARTS).filter((name) => name !== 'main')) {
+    const contents = `module.exports = require('./load-program.ts').loadProgram({ keeps: false })['${part}']()`
+    await build({ ...script, stdin: { contents, resolveDir: cli }, outfile: join(fresh, `${part}.js`), define })
+  }
 }
 
 /**
@@ -98,16 +160,11 @@ try {
  */
 function buildRunner() {
   return build({
+    ...common,
     entryPoints: { 'module-runner': join(root, 'src/strategies/custom/runner/module-runner.ts') },
     outdir: fresh,
     outExtension: { '.js': '.mjs' },
-    bundle: true,
     format: 'esm',
-    platform: 'node',
-    target: 'node20.19',
-    legalComments: 'none',
-    absWorkingDir: root,
-    logLevel: 'warning',
   })
 }
 
@@ -130,6 +187,29 @@ function buildPage(name) {
     absWorkingDir: root,
     logLevel: 'warning',
   })
+}
+
+/**
+ * Makes the code cache: runs a daemon on a fake service until it has traded, as `tranched run` keeps what it compiled. The key
+ * is a new one, because a wallet trades in one process of a machine. Without the cache, which needs the folder bench, a start
+ * takes longer.
+ */
+async function warmUp() {
+  if (!existsSync(join(root, 'bench'))) return
+  const { startService } = await import('../bench/child.mjs')
+  const { FIRST_JOB, layOutLive } = await import('../bench/live-config.mjs')
+  const dir = mkdtempSync(join(tmpdir(), 'tranched-build-'))
+  const { ready, stop } = await startService(join(root, 'bench/orders/lean-service.mjs'))
+  try {
+    const given = { ...ready, privateKey: `0x${randomBytes(32).toString('hex')}` }
+    const config = layOutLive(given, { dir, strategies: { 'first-job': FIRST_JOB } })
+    const run = [join(out, 'tranched.js'), 'run', '--config', config, '--for', '2s']
+    const { status, stdout } = spawnSync(process.execPath, run, { encoding: 'utf8', stdio: ['ignore', 'pipe', 2] })
+    if (status !== 0) console.error(`build: no code cache, because a first run failed:\n${stdout}`)
+  } finally {
+    await stop()
+    rmSync(dir, { recursive: true, force: true })
+  }
 }
 
 /** The new folder replaces the old one at once: no reader ever finds half of a build. */
@@ -158,6 +238,6 @@ function report(program, page) {
   const files = sizeOf(program, /\.js$/)
   const took = Math.round(performance.now() - startedAt)
   console.error(
-    `build: ${files.length} files, ${kilobytes(files)} KiB, and a page of ${kilobytes(sizeOf(page, /./))} KiB in ${took} ms -> ${values.out === out ? out : values.out}`,
+    `build: ${files.length} files, ${kilobytes(files)} KiB, and a page of ${kilobytes(sizeOf(page, /./))} KiB in ${took} ms -> ${out}`,
   )
 }

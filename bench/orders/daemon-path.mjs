@@ -197,7 +197,7 @@ async function main() {
   const guard = composeGuard(haltFile.blocked, lock.lostLately, () => anchors.lost())
   const ports = { clock, journal, guard, haltFile, trader, observe }
   const modules = { versionOf: () => undefined }
-  const composed = compose({ settings, strategies, policy, modules, ...ports })
+  const composed = await compose({ settings, strategies, policy, modules, ...ports })
   const closing = new AbortController()
   const { signal } = closing
   const nothing = () => undefined

@@ -1,14 +1,14 @@
-// `node bench/startup/main.mjs [--rounds 15 --json]`: time in which the built program prints its version and begins its
-// first job, over an empty Node process. Needs `npm run build`.
+// `node bench/startup/main.mjs [--rounds 15 --json]`: wall time and CPU time in which the built program runs its shortest
+// commands and begins its first job, over an empty Node process. Needs `npm run build`.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { cacheDir } from '../bundle.mjs'
 import { startService } from '../child.mjs'
-import { layOutLive } from '../live-config.mjs'
+import { FIRST_JOB, layOutLive } from '../live-config.mjs'
 import { machine } from '../machine.mjs'
 import { median, short } from '../statistics.mjs'
 
@@ -32,12 +32,21 @@ async function main() {
     const config = layOutLive(service.ready, { dir, strategies: { 'first-job': FIRST_JOB } })
     const run = ['run', '--config', config]
     await untilLine(run, 'slot-opened')
-    const times = { empty: [], version: [], firstJob: [] }
+    const halted = join(dir, 'halted')
+    mkdirSync(halted)
+    const rows = {
+      empty: () => untilExit(['--eval', '0']),
+      version: () => untilExit([tranched, '--version']),
+      // Never without a directory, which would halt every daemon of this machine.
+      halt: () => untilExit([tranched, 'halt', '--state-dir', halted]),
+      status: () => untilExit([tranched, 'status', '--config', config]),
+      validate: () => untilExit([tranched, 'validate', '--config', config]),
+      firstJob: () => untilLine(run, 'slot-opened'),
+    }
+    const times = Object.fromEntries(Object.keys(rows).map((name) => [name, []]))
     for (let round = 0; round < Number(values.rounds); round += 1) {
       await new Promise((resolve) => setTimeout(resolve, BETWEEN_RUNS_MS))
-      times.firstJob.push(await untilLine(run, 'slot-opened'))
-      times.empty.push(await untilExit(['--eval', '0']))
-      times.version.push(await untilExit([tranched, '--version']))
+      for (const [name, measure] of Object.entries(rows)) times[name].push(await measure())
     }
     await balance(service.ready)
     report(about, times)
@@ -61,56 +70,78 @@ async function balance({ adminUrl }) {
     throw new Error(`the service filled ${orders} orders, the journal proves ${proven}`)
 }
 
-/** A strategy that makes up its last slot after a pause, so that the first tick has a job at once. */
-const FIRST_JOB = [
-  'name: first-job',
-  'kind: dca',
-  'schedule: { cron: "* * * * * *", missed: latest, maxLateness: 1h }',
-  'sell: USDC',
-  'buy: WETH',
-  'amount: "10"',
-  'limits: { perDay: "1000000" }',
-]
+/** What bash's `time` prints: seconds of the user and of the system. */
+const TIMED = /^(\d+\.\d+) (\d+\.\d+)$/m
 
 async function untilExit(args) {
   const startedAt = performance.now()
-  const child = spawn(process.execPath, args, { stdio: 'ignore' })
-  const [code] = await once(child, 'exit')
+  const timed = `TIMEFORMAT='%3U %3S'; time "$@" >/dev/null 2>&1`
+  const child = spawn('bash', ['-c', timed, 'bash', process.execPath, ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
+  let text = ''
+  child.stderr.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk
+  })
+  const [code] = await once(child, 'close')
+  const wallMs = performance.now() - startedAt
   if (code !== 0) throw new Error(`node ${args.join(' ')} ended with code ${code}`)
-  return performance.now() - startedAt
+  const [, user, system] = TIMED.exec(text) ?? []
+  return { wallMs, cpuMs: 1_000 * (Number(user) + Number(system)) }
 }
 
-/** Time from the start of the process to the log line of an event; the process then drains. */
+/** CPU time of the main thread so far; none where the system does not say it. */
+function mainThreadMs(pid) {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
+  } catch {
+    return Number.NaN
+  }
+}
+
+/** From the start of the process to the log line of an event; the process then drains. CPU time of the main thread. */
 async function untilLine(args, event) {
   const startedAt = performance.now()
   const child = spawn(process.execPath, [tranched, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
-  let tookMs
+  let took
   let text = ''
   child.stdout.setEncoding('utf8').on('data', (chunk) => {
-    if (tookMs !== undefined) return
+    if (took !== undefined) return
     text += chunk
     if (!text.includes(`"event":"${event}"`)) return
-    tookMs = performance.now() - startedAt
+    took = { wallMs: performance.now() - startedAt, cpuMs: mainThreadMs(child.pid) }
     child.kill('SIGTERM')
   })
   await once(child, 'close')
-  if (tookMs === undefined) throw new Error(`no ${event} before the end:\n${text}`)
-  return tookMs
+  if (took === undefined) throw new Error(`no ${event} before the end:\n${text}`)
+  return took
+}
+
+const ROWS = {
+  empty: ['an empty Node process'],
+  version: ['tranched --version', 1.15],
+  halt: ['tranched halt --state-dir', 1.15],
+  status: ['tranched status', 2],
+  validate: ['tranched validate'],
+  firstJob: ['start to first job', 3],
 }
 
 function report(about, times) {
-  const ms = Object.fromEntries(Object.entries(times).map(([name, all]) => [name, median(all)]))
-  const over = (name) => median(times[name].map((each, round) => each / times.empty[round]))
-  const ratios = { version: over('version'), firstJob: over('firstJob') }
+  const rows = Object.entries(times).map(([name, all]) => {
+    const of = (measure) => ({
+      medianMs: median(all.map((each) => each[measure])),
+      ratio: median(all.map((each, round) => each[measure] / times.empty[round][measure])),
+    })
+    return { name, wall: of('wallMs'), cpu: of('cpuMs') }
+  })
   if (values.json) {
-    process.stdout.write(`${JSON.stringify({ machine: about, medianMs: ms, ratios, times }, undefined, 2)}\n`)
+    process.stdout.write(`${JSON.stringify({ machine: about, rows, times }, undefined, 2)}\n`)
     return
   }
-  process.stdout.write(`an empty Node process: ${short(ms.empty)} ms\n`)
-  process.stdout.write(`tranched --version: ${short(ms.version)} ms, ratio ${short(ratios.version)}\n`)
-  process.stdout.write(
-    `start to first job: ${short(ms.firstJob)} ms, ratio ${short(ratios.firstJob)} (wanted <= 3)\n`,
-  )
+  const figure = ({ medianMs, ratio }) => `${short(medianMs)} ms, ratio ${short(ratio)}`
+  for (const { name, wall, cpu } of rows) {
+    const [title, wanted] = ROWS[name]
+    const goal = wanted === undefined ? '' : ` (wanted <= ${wanted})`
+    process.stdout.write(`${title}: ${figure(wall)}${goal}; CPU ${figure(cpu)}\n`)
+  }
 }
 
 await main()

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { looseFiles } from '../config/loose-files.ts'
 import type { ConfigSettings } from '../config/settings/build.ts'
+import { findStateDir } from '../config/settings/find-state-dir.ts'
 import { loadSettings, peekMode } from '../config/settings/load-settings.ts'
 import type { Overrides } from '../config/settings/overrides.ts'
 import { type Problem, problemOf } from '../config/yaml/problem.ts'
@@ -17,6 +18,12 @@ import { type Refusal, refusalOf } from './process/refusal.ts'
 
 /** Options of every command that reads a config. */
 export type ConfigOptions = Overrides & { readonly config: string; readonly json?: boolean }
+
+/** Options of a command for one daemon or one state. */
+export type TargetOptions = ConfigOptions & {
+  /** True if a flag or the environment names the target; otherwise it is the running daemon. */
+  readonly isNamed: boolean
+}
 
 export type Sound = {
   readonly ok: true
@@ -94,6 +101,14 @@ export function settingsForReading(
   const isSandbox = found.ok && mode.mode === 'sandbox'
   const record = isSandbox ? readSandboxRecord(found.settings.stateDir) : undefined
   return record === undefined ? found : loadSettings({ ...sources, sandbox: record })
+}
+
+/** The state directory of a config file that may be invalid otherwise. */
+export function writtenStateDir(
+  { config: file }: ConfigOptions,
+  { env }: Pick<Io, 'env'>,
+): string | undefined {
+  return findStateDir({ file, env })
 }
 
 export function logWarnings(log: Pick<Log, 'warn'>, warnings: readonly Problem[]): void {

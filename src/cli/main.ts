@@ -20,12 +20,10 @@ let exitCode: ExitCode = EXIT.done
 
 async function main(): Promise<ExitCode> {
   try {
-    const program = createProgram({
-      ...{ io, signals },
-      does: async (outcome) => {
-        exitCode = await outcome
-      },
-    })
+    const does = async (outcome: ExitCode | Promise<ExitCode>) => {
+      exitCode = await outcome
+    }
+    const program = createProgram({ io, signals, does }, process.argv[2])
     await program.parseAsync(process.argv)
     return exitCode
   } catch (error) {
@@ -41,6 +39,7 @@ function flushed(stream: NodeJS.WriteStream): Promise<void> {
   })
 }
 
-const code = await main()
-await Promise.all([process.stdout, process.stderr].map(flushed))
-process.exit(code)
+void main().then(async (code) => {
+  await Promise.all([process.stdout, process.stderr].map(flushed))
+  process.exit(code)
+})

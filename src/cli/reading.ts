@@ -1,4 +1,3 @@
-import { findStateDir } from '../config/settings/find-state-dir.ts'
 import type { Problem } from '../config/yaml/problem.ts'
 import { ETHER } from '../domain/money/token.ts'
 import type { Settings } from '../domain/settings.ts'
@@ -10,9 +9,10 @@ import type { OpenIntent } from '../journal/state/daemon-state.ts'
 import type { JournalView } from '../store/file/journal-snapshot.ts'
 import { readLock } from '../store/lock/state-lock.ts'
 import type { Strategy } from '../strategies/registry.ts'
-import { askDaemon, readState, recordsAtHand } from './compose/state.ts'
+import { askDaemon } from './compose/daemons.ts'
+import { readState, recordsAtHand } from './compose/state.ts'
 import type { DaemonStatus } from './daemon/handle.ts'
-import { type ConfigOptions, loadForReading, noState } from './load-files.ts'
+import { type ConfigOptions, loadForReading, noState, writtenStateDir } from './load-files.ts'
 import { type ExitCode, type Io, lineTo, renderAll } from './process/io.ts'
 import { Refusal, refusalOf } from './process/refusal.ts'
 
@@ -39,8 +39,7 @@ export async function whileReading(
   const strategies = loaded.ok ? loaded.strategies : (loaded.sound ?? [])
   const problems = loaded.ok ? [] : loaded.problems
   const typed = options.stateDir ?? (io.env['TRANCHED_STATE_DIR'] || undefined)
-  const stateDir =
-    settings?.stateDir ?? typed ?? findStateDir({ file: options.config, env: io.env })
+  const stateDir = settings?.stateDir ?? typed ?? writtenStateDir(options, io)
   if (stateDir === undefined) throw refusalOf(problems)
   const view = await readState(stateDir)
   if (view === undefined) throw noState(stateDir, problems)

@@ -1,10 +1,9 @@
-import { chmodSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
-import { connect, createServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { chmodSync, rmSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
 import * as z from 'zod'
 import { messageOf } from '../domain/errors.ts'
 import { readJson } from '../system/read-json.ts'
+import { type ControlAnswer, shortWayTo } from './ask-control.ts'
 
 const intent = z.string()
 const tx = (z.string().regex(/^0x[0-9a-f]{64}$/) as z.ZodType<`0x${string}`>).optional()
@@ -49,24 +48,9 @@ export type OrderRequest = z.output<typeof orderSchema>
 /** A request to a running daemon. Each connection carries one request and one answer, each a line of JSON. */
 export type ControlRequest = z.output<typeof requestSchema>
 
-export type ControlAnswer =
-  | { readonly ok: true; readonly result: unknown }
-  | { readonly ok: false; readonly detail: string }
-
 const LINE_LENGTH_MAX = 4_096
 const REQUEST_MS_MAX = 10_000
 const CONNECTIONS_MAX = 16
-/** The smallest kernel limit on a Unix socket's path, without the terminating zero byte. */
-const PATH_BYTES_MAX = 103
-export class ControlPathError extends Error {
-  override readonly name = 'ControlPathError'
-}
-
-export const CONTROL_SOCKET = 'control.sock'
-
-export function controlPath(stateDir: string): string {
-  return join(stateDir, CONTROL_SOCKET)
-}
 
 /**
  * Listens on the state directory's socket, which only this user can open (mode 0600). The caller holds the directory's
@@ -132,68 +116,5 @@ function readLine(socket: Socket, take: (line: string) => void): void {
     if (end < 0 && text.length <= LINE_LENGTH_MAX) return
     socket.removeAllListeners('data')
     take(end < 0 ? '' : text.slice(0, end))
-  })
-}
-
-/** The kernel silently truncates a longer path, which then names another socket. */
-function fitsKernel(path: string): boolean {
-  return Buffer.byteLength(path) <= PATH_BYTES_MAX
-}
-
-/** A shorter path to the socket, by a link in a directory that only this user can open. `leave` removes the link. */
-function shortWayTo(path: string): { readonly path: string; leave(): void } {
-  if (fitsKernel(path)) return { path, leave: () => undefined }
-  let link: string | undefined
-  try {
-    link = mkdtempSync(join(tmpdir(), 'tranched-'))
-    const short = join(link, 's', basename(path))
-    if (!fitsKernel(short)) throw new Error(`${tmpdir()} is too long as well`)
-    symlinkSync(dirname(path), join(link, 's'))
-    const made = link
-    return { path: short, leave: () => rmSync(made, { recursive: true, force: true }) }
-  } catch (error) {
-    if (link !== undefined) rmSync(link, { recursive: true, force: true })
-    throw new ControlPathError(
-      `${path}: a Unix socket's path has at most ${PATH_BYTES_MAX} bytes, and there is no way around it (${messageOf(error)}): use a shorter stateDir`,
-    )
-  }
-}
-
-/** `absent`: no process listens. `silent`: a process listens but did not answer, and the request may have taken effect. */
-export type Asked =
-  | { readonly tag: 'answered'; readonly answer: ControlAnswer }
-  | { readonly tag: 'absent' | 'silent' }
-
-/** Never rejects. */
-export function askControl(
-  path: string,
-  request: ControlRequest,
-  timeoutMs: number,
-): Promise<Asked> {
-  let way: ReturnType<typeof shortWayTo>
-  try {
-    way = shortWayTo(path)
-  } catch {
-    return Promise.resolve({ tag: 'absent' })
-  }
-  return new Promise((resolve) => {
-    const socket = connect(way.path)
-    let isConnected = false
-    let text = ''
-    socket.setEncoding('utf8').setTimeout(timeoutMs, () => socket.destroy())
-    socket.on('connect', () => {
-      isConnected = true
-      socket.write(`${JSON.stringify(request)}\n`)
-    })
-    socket.on('data', (chunk) => {
-      text += chunk
-    })
-    socket.on('error', () => socket.destroy())
-    socket.on('close', () => {
-      way.leave()
-      // Without its end of line, the answer was cut off.
-      if (text.endsWith('\n')) resolve({ tag: 'answered', answer: JSON.parse(text) })
-      else resolve({ tag: isConnected ? 'silent' : 'absent' })
-    })
   })
 }

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { HeldClaim } from '../store/lock/lock-claims.ts'
 import { LOCK, readLock } from '../store/lock/state-lock.ts'
-import { CONTROL_SOCKET } from './control-socket.ts'
+import { CONTROL_SOCKET } from './ask-control.ts'
 
 /** A claim has a few hundred bytes, and a lock has few claims. */
 const LOCK_BYTES_MAX = 1_048_576

@@ -1,14 +1,7 @@
-import { createKeccak } from 'hash-wasm'
+import { createKeccak, type IHasher } from 'hash-wasm'
 import { concatHex, encodeAbiParameters, keccak256, toHex } from 'viem/utils'
 import type { Address, Hex } from '../domain/money/units.ts'
 import { PERMIT_DOMAIN_NAME, type Permit } from '../domain/order/permit.ts'
-
-/**
- * EIP-712 digests of permits, with constant parts hashed once: the result of a general EIP-712 library for `PERMIT_TYPES`
- * (tested) at a tenth of the cost. Uses WebAssembly, because JavaScript hashing is ten times slower, and firewall and signer
- * each compute their own digests.
- */
-const keccak = await createKeccak(256)
 
 const text = (value: string): Hex => keccak256(toHex(value))
 
@@ -27,10 +20,16 @@ export function permit2DomainSeparator(chainId: number, permit2: Address): Hex {
   )
 }
 
-/** A hasher for one Permit2 deployment. `hash` returns the 32-byte digest that the owner signs. */
-export function createPermitHasher(domain: { chainId: number; permit2: Address }): {
-  hash(permit: Permit): Hex
-} {
+/**
+ * EIP-712 digests of permits for one Permit2 deployment, with constant parts hashed once: the result of a general EIP-712
+ * library for `PERMIT_TYPES` (tested) at a tenth of the cost. Uses WebAssembly, because JavaScript hashing is ten times slower,
+ * and firewall and signer each compute their own digests. `hash` returns the 32-byte digest that the owner signs.
+ */
+export async function createPermitHasher(domain: {
+  readonly chainId: number
+  readonly permit2: Address
+}): Promise<{ hash(permit: Permit): Hex }> {
+  const encoderOf = encoders(await createKeccak(256))
   const separator = permit2DomainSeparator(domain.chainId, domain.permit2)
   const permitted = encoderOf(text(TOKEN_PERMISSIONS), 2)
   const witness = encoderOf(text(ORDER_WITNESS), 3)
@@ -64,18 +63,20 @@ type Encoder = {
   hash(): Uint8Array
 }
 
-/** Input of a hash: a constant start, and `words` words that are overwritten each time. */
-function encoderOf(start: Hex, words: number): Encoder {
-  const head = Buffer.from(start.slice(2), 'hex')
-  const bytes = Buffer.concat([head, Buffer.alloc(words * WORD_BYTES)])
-  const offsetOf = (word: number): number => head.length + word * WORD_BYTES
-  return {
-    put(word, value) {
-      const digits = typeof value === 'bigint' ? value.toString(16) : value.slice(2)
-      if (digits.length > 2 * WORD_BYTES) throw new RangeError('more than a word holds')
-      bytes.write(digits.padStart(2 * WORD_BYTES, '0'), offsetOf(word), 'hex')
-    },
-    putHash: (word, of) => bytes.set(of.hash(), offsetOf(word)),
-    hash: () => keccak.init().update(bytes).digest('binary'),
+/** Makes inputs of a hash: a constant start, and `words` words that are overwritten each time. */
+const encoders =
+  (keccak: IHasher) =>
+  (start: Hex, words: number): Encoder => {
+    const head = Buffer.from(start.slice(2), 'hex')
+    const bytes = Buffer.concat([head, Buffer.alloc(words * WORD_BYTES)])
+    const offsetOf = (word: number): number => head.length + word * WORD_BYTES
+    return {
+      put(word, value) {
+        const digits = typeof value === 'bigint' ? value.toString(16) : value.slice(2)
+        if (digits.length > 2 * WORD_BYTES) throw new RangeError('more than a word holds')
+        bytes.write(digits.padStart(2 * WORD_BYTES, '0'), offsetOf(word), 'hex')
+      },
+      putHash: (word, of) => bytes.set(of.hash(), offsetOf(word)),
+      hash: () => keccak.init().update(bytes).digest('binary'),
+    }
   }
-}

@@ -101,6 +101,10 @@ export type Pace = PairQueue<GaslessRoute> & {
   readonly onRetryAfter: (route: GaslessRoute, ms: number) => void
 }
 
+const { hash: hashPermit } = await createPermitHasher({
+  chainId: SIMULATED_CHAIN_ID,
+  permit2: PERMIT2,
+})
 const PRICE_PATHS = createPricePaths([WETH_USDC])
 
 /** Shallow, so that a permit's death is final soon, but deep enough that something can happen meanwhile. */
@@ -173,7 +177,6 @@ export class Simulation {
   readonly #idleFeeds: readonly PriceFeed[]
   readonly #isAnchored: boolean
   readonly #mode: Mode
-  readonly #hashPermit = createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 }).hash
   #run: Run | undefined
   /** Daemons that run beside it: overtaken on the same machine, or over a copy of its directory on another. */
   #others: Run[] = []
@@ -203,7 +206,7 @@ export class Simulation {
       permit2: PERMIT2,
       spender: SPENDER,
       priceOf: (sell, buy) => this.market.priceOf(sell, buy),
-      hashPermit: this.#hashPermit,
+      hashPermit,
     })
     this.strategies = options.strategies
     this.#idleFeeds = options.idleFeeds ?? []
@@ -510,7 +513,7 @@ export class Simulation {
           onSign: (digest: Hex) => this.watch.signing(digest, this.#status(run)),
           onTransaction: (draft) => this.watch.sending(draft, this.#status(run)),
         }),
-        hashPermit: this.#hashPermit,
+        hashPermit,
         ...{ journal, guard, clock: port, files: this.#filesOf(run, strategies), prices },
       }),
       journal,
@@ -611,7 +614,7 @@ export class Simulation {
       pricePath: PRICE_PATHS,
       valueToken: USDC,
       trusted: run.trusted,
-      hashPermit: this.#hashPermit,
+      hashPermit,
       wallet: {
         chain: ports.chain,
         chainId: SIMULATED_CHAIN_ID,

@@ -15,8 +15,9 @@ import type { AggregatorContext, SendingContext } from '../../venues/context.ts'
 import { type ConfigOptions, settingsForReading } from '../load-files.ts'
 import type { ExitCode, Io } from '../process/io.ts'
 import { orRefuse, Refusal, refusalOf } from '../process/refusal.ts'
+import { haltOf } from './daemons.ts'
 import { composeAggregator, filesOf, type SignedState } from './services.ts'
-import { composeGuard, haltOf, whileHeld, withClock } from './state.ts'
+import { composeGuard, whileHeld, withClock } from './state.ts'
 import { readKey, whileClaimed } from './wallets.ts'
 
 /** Tools for commands that set up an account of the aggregation service. */

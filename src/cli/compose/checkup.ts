@@ -11,6 +11,7 @@ import { inspectSupervisor } from '../../system/supervisor.ts'
 import { delegationRefusal } from '../../venues/close.ts'
 import { quoteRequest } from '../../venues/swap/signable.ts'
 import { gasTankOf } from '../../venues/wallet/deposit.ts'
+import { haltOf } from './daemons.ts'
 import {
   chainOf,
   composeAggregator,
@@ -19,7 +20,6 @@ import {
   composeInspection,
   filesOf,
 } from './services.ts'
-import { haltOf } from './state.ts'
 
 type Timed<Value> = { readonly reply: Value; readonly durationMs: number }
 

@@ -59,9 +59,9 @@ type ComposeInput = ServiceInput & {
 /** Longest wait at shutdown for hanging requests, whose answers nothing needs. */
 const HANGING_MS_MAX = 500
 
-export type Composed = ReturnType<typeof compose>
+export type Composed = Awaited<ReturnType<typeof compose>>
 
-export function compose(input: ComposeInput) {
+export async function compose(input: ComposeInput) {
   const { settings, clock, journal, guard, haltFile, modules, observe } = input
   const { gasless } = settings
   const { chainId, finality, agree, gas } = chainOf(settings, gasless.chain)
@@ -70,7 +70,7 @@ export function compose(input: ComposeInput) {
   const strategies = new Map(input.strategies.map((each) => [each.name, each]))
   const files = filesOf(settings, { strategies, versionOf: modules.versionOf })
   const { chain, prices } = hearPrices(composeChain(input), clock, files.pricePath)
-  const { hash: hashPermit } = createPermitHasher({ chainId, permit2: gasless.permit2 })
+  const { hash: hashPermit } = await createPermitHasher({ chainId, permit2: gasless.permit2 })
   const policyInput = { journal, guard, clock, files, prices }
   const signer = createSigner({ key: input.trader, hashPermit, ...policyInput })
   const aggregator = composeAggregator({ ...input, files })

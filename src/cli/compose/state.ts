@@ -1,16 +1,7 @@
-import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
-import {
-  type Asked,
-  askControl,
-  type ControlRequest,
-  controlPath,
-} from '../../control/control-socket.ts'
-import { haltFilePath, readHaltFile, writeHaltFile } from '../../control/halt-file.ts'
-import { type Holding, heldDirectories } from '../../control/running-daemons.ts'
-import { InvariantError, messageOf, StateLockedError } from '../../domain/errors.ts'
+import { InvariantError, StateLockedError } from '../../domain/errors.ts'
 import type { Mode, Settings } from '../../domain/settings.ts'
 import type { JournalRecord } from '../../journal/events/registry.ts'
 import type { DaemonState } from '../../journal/state/daemon-state.ts'
@@ -27,12 +18,12 @@ import { severJournal } from '../../store/file/journal-recovery.ts'
 import { type JournalView, readJournal } from '../../store/file/journal-snapshot.ts'
 import { holdsState } from '../../store/file/state-files.ts'
 import type { LockHolder } from '../../store/lock/lock-claims.ts'
-import { acquireLock, type HeldLock, readLock } from '../../store/lock/state-lock.ts'
+import { acquireLock, type HeldLock } from '../../store/lock/state-lock.ts'
 import { createClock } from '../../system/clock.ts'
-import { makeDirectory } from '../../system/directory.ts'
 import { ensureDirectory, fileSize, syncFile } from '../../system/durable-file.ts'
 import { HOLDINGS_FILE } from '../../ui/page/server/holdings.ts'
 import { type Io, lineTo } from '../process/io.ts'
+import { commandLine, DAEMON } from './daemons.ts'
 
 /**
  * State files, in the order in which they are moved. The journal comes first: a state.json without a journal stops a start,
@@ -47,8 +38,6 @@ type Holder = Partial<Pick<LockHolder, 'config' | 'mode'>> & {
   readonly io: Io
   readonly command: string
 }
-
-const DAEMON = 'run'
 
 const READINESS = z.object({ status: z.string(), reasons: z.array(z.string()) })
 const READINESS_MS_MAX = 2_000
@@ -111,72 +100,6 @@ export function lockDaemon(
   report: (line: string) => void,
 ): Promise<HeldLock> {
   return lockState(stateDir, { io, command: DAEMON, config, mode }, report)
-}
-
-export function commandLine(command: string): string {
-  return `tranched ${command}`
-}
-
-export type RunningDaemon = Omit<Holding, 'dir'> & { readonly stateDir: string }
-
-/** All running daemons whose state directory this user may read, or why they are unknown. */
-export function runningDaemons():
-  | { readonly ok: true; readonly daemons: readonly RunningDaemon[] }
-  | { readonly ok: false; readonly why: string } {
-  try {
-    const daemons = heldDirectories()
-      .filter(({ command }) => command === commandLine(DAEMON))
-      .map(({ dir: stateDir, ...each }) => ({ ...each, stateDir }))
-    return { ok: true, daemons }
-  } catch (error) {
-    return { ok: false, why: messageOf(error) }
-  }
-}
-
-/** A reload reads all files, and waits for the current tick. */
-const ANSWER_MS_MAX = 30_000
-
-export function askDaemon(
-  stateDir: string,
-  request: ControlRequest,
-  timeoutMs = ANSWER_MS_MAX,
-): Promise<Asked> {
-  return askControl(controlPath(stateDir), request, timeoutMs)
-}
-
-/**
- * Names the process that holds a state directory without answering. Ignores a holder of uncertain status: the next process
- * to lock the directory waits for it.
- */
-export function silentHolder({ tag }: Asked, stateDir: string): string | undefined {
-  const holder = readLock(stateDir)
-  if (tag !== 'silent' && holder?.status !== 'alive') return undefined
-  return holder === undefined ? 'the daemon' : `the process ${holder.pid}`
-}
-
-/** Why the file HALT blocks signatures, for a reader; undefined without file or directory. */
-export function haltOf(stateDir: string): string | undefined {
-  if (!existsSync(stateDir)) return undefined
-  const reading = readHaltFile(stateDir)
-  return reading.tag === 'absent' ? undefined : reading.detail
-}
-
-/**
- * Writes the file HALT. `mayMake`: a daemon surely uses this directory, so it is created if missing. Never throws; `fault`
- * says why there is no file.
- */
-export function giveHalt(
-  stateDir: string,
-  { text, mayMake }: { readonly text: string; readonly mayMake: boolean },
-): { readonly file: string; readonly fault: string | undefined } {
-  const file = haltFilePath(stateDir)
-  try {
-    if (mayMake) makeDirectory(stateDir, 0o700)
-    writeHaltFile(stateDir, text)
-    return { file, fault: undefined }
-  } catch (error) {
-    return { file, fault: `the file ${file} could not be created (${messageOf(error)})` }
-  }
 }
 
 /** One guard from several reasons: reports the first that blocks a signature. */

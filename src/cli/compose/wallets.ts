@@ -15,8 +15,8 @@ import type { HeldLock } from '../../store/lock/state-lock.ts'
 import { claimWallet, type WalletClaim } from '../../store/lock/wallet-claim.ts'
 import { createScrubber, type Scrubber } from '../../system/scrubber.ts'
 import type { Io } from '../process/io.ts'
+import { commandLine } from './daemons.ts'
 import { chainOf } from './services.ts'
-import { commandLine } from './state.ts'
 
 type ReadKey =
   | {

@@ -1,10 +1,5 @@
-import {
-  type ControlAnswer,
-  ControlPathError,
-  type ControlRequest,
-  controlPath,
-  serveControl,
-} from '../../control/control-socket.ts'
+import { type ControlAnswer, ControlPathError, controlPath } from '../../control/ask-control.ts'
+import { type ControlRequest, serveControl } from '../../control/control-socket.ts'
 import { watchDirectory } from '../../control/file-watch.ts'
 import type { createWatch } from '../../control/probes.ts'
 import type { MoneyInput } from '../../control/telegram/commands/money-answers.ts'
@@ -18,7 +13,7 @@ import type { Clock } from '../../ports.ts'
 import { stateFiles } from '../../store/file/state-files.ts'
 import type { Scrubber } from '../../system/scrubber.ts'
 import { byRoute } from '../../venues/projections.ts'
-import { giveHalt } from '../compose/state.ts'
+import { giveHalt } from '../compose/daemons.ts'
 import { manualOrderOf } from '../manual-order.ts'
 import type { Io } from '../process/io.ts'
 import { createReloader, type Reloader, type ReloadInput, type StaleFiles } from './reload.ts'

@@ -97,7 +97,7 @@ export async function trade(input: Trading): Promise<Ended> {
     () => anchors?.lost(),
   )
   const startedAtMs = clock.now()
-  const composed = compose({ ...input, guard, haltFile, observe, strategies: enabled })
+  const composed = await compose({ ...input, guard, haltFile, observe, strategies: enabled })
   const { account, strategies: active } = composed.context
   const seen = {
     state: input.journal.state,

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import type { TargetOptions } from '../commands/operate/control.ts'
-import type { ConfigOptions } from '../load-files.ts'
+import type { ConfigOptions, TargetOptions } from '../load-files.ts'
 import {
   CONFIG_VARIABLE,
   DEFAULT_CONFIG,

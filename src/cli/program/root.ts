@@ -15,8 +15,14 @@ import { addState } from './state-commands.ts'
 /** Descriptions wrap down to this width, also on a narrow terminal. */
 const HELP_WIDTH_MIN = 20
 
-/** Parsing a wrong command line throws CommanderError. */
-export function createProgram(shared: Omit<Program, 'root'>): Command {
+/** Commands that use the other ones. */
+const USE_ALL = ['help', 'complete']
+
+/**
+ * Parsing a wrong command line throws CommanderError. `first`: the first word of the command line. If it names a command, only
+ * this one is made: making all takes longer than a halt.
+ */
+export function createProgram(shared: Omit<Program, 'root'>, first?: string): Command {
   const root = new Command('tranched')
     .description(
       'Autonomous trading daemon: strategies in YAML, every order journaled, none doubled.',
@@ -29,7 +35,8 @@ export function createProgram(shared: Omit<Program, 'root'>): Command {
     .configureOutput({
       outputError: (text, write) => write(printable(withoutKeys(flagError(text)))),
     })
-  const program = { ...shared, root }
+  const only = first !== undefined && !USE_ALL.includes(first)
+  const program = { ...shared, root: only ? makingOnly(first, root) : root }
   addOperating(program)
   addInspecting(program)
   addMoney(program)
@@ -38,10 +45,19 @@ export function createProgram(shared: Omit<Program, 'root'>): Command {
   addAccounts(program)
   addState(program)
   addCompletion(program)
+  if (only && root.commands.length === 0) return createProgram(shared)
   addHelp(root)
   addExamples(root)
   takeEnvironment(root, shared.io)
   return root
+}
+
+/** Takes every call on a command that is not made. */
+const NOT_MADE: unknown = new Proxy(() => NOT_MADE, { get: () => NOT_MADE })
+
+function makingOnly(wanted: string, root: Command): Command {
+  const command = (name: string) => (name === wanted ? root.command(name) : NOT_MADE)
+  return { command } as unknown as Command
 }
 
 /** Replaces commander's help command, which mistakes a flag for a command when options are positional. */

@@ -41,7 +41,15 @@ export function toSource(file: string, text: string): Source {
   const lineStarts = [0]
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1))
     lineStarts.push(at + 1)
-  return { file, text, masked: maskSecrets(text), lineStarts }
+  return {
+    file,
+    text,
+    // Only problems are shown.
+    get masked() {
+      return maskSecrets(text)
+    },
+    lineStarts,
+  }
 }
 
 /** 1-based line and column of an offset. */

@@ -22,14 +22,22 @@ import { type Path, type Range, toSource } from './problem.ts'
 /** Bounds the tree: aliases are expanded in place, so a few lines of anchors could grow without limit. */
 const NODES_MAX = 50_000
 
+type Parsed = { readonly document: ConfigDocument; readonly faults: readonly Fault[] }
+
+/** A command reads its config several times in a row. */
+let latest: (Parsed & { readonly text: string }) | undefined
+
 /**
  * Reads a YAML text into a tree with positions. Values stay text (an unquoted address never becomes a float). Refuses YAML's
  * surprises: duplicate keys, tags, several documents, keys that are not words.
  */
-export function parseConfigText(
-  file: string,
-  text: string,
-): { document: ConfigDocument; faults: readonly Fault[] } {
+export function parseConfigText(file: string, text: string): Parsed {
+  if (latest?.text !== text || latest.document.source.file !== file)
+    latest = { ...parse(file, text), text }
+  return latest
+}
+
+function parse(file: string, text: string): Parsed {
   const source = toSource(file, text)
   const yaml = composeYaml(text)
   const faults: Fault[] = yaml.faults.map((fault) => ({ path: [], ...fault }))

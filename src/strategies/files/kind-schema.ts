@@ -39,7 +39,7 @@ export function kindSchema<
   return {
     ...spec,
     read({ tree }, context) {
-      const parsed = schema.safeParse(tree)
+      const parsed = schema.safeParse(tree, { jitless: true })
       if (!parsed.success) {
         for (const fault of faultsOfIssues(tree, parsed.error.issues))
           context.report(withHint(fault, tree, hints))

@@ -14,7 +14,7 @@ const asset = {
 } as const
 
 /** The preview of an order in one direction, at this quote. The feed says 2,500 USDC per WETH. */
-function preview(sides: 'buy' | 'sell', sellAmount: BaseUnits, buyAmount: BaseUnits) {
+async function preview(sides: 'buy' | 'sell', sellAmount: BaseUnits, buyAmount: BaseUnits) {
   const [sell, buy] = sides === 'buy' ? [asset.usdc, asset.weth] : [asset.weth, asset.usdc]
   const intent = anIntent({
     sell,
@@ -27,7 +27,7 @@ function preview(sides: 'buy' | 'sell', sellAmount: BaseUnits, buyAmount: BaseUn
     ...{ typedData: {}, validToSeconds: NOON_SECONDS + 60, expirationMs: 0 },
   } as unknown as Quote
   const market = { view: aView() }
-  const report: QuoteReport = reportOf({
+  const report: QuoteReport = await reportOf({
     settings,
     market,
     intent,
@@ -39,11 +39,11 @@ function preview(sides: 'buy' | 'sell', sellAmount: BaseUnits, buyAmount: BaseUn
   return { report, price: lines[3], feed: lines[4], why }
 }
 
-test('a purchase and a sale state their price in the same direction, as `why` does', () => {
-  const bought = preview('buy', baseUnits(25_000_000n), baseUnits(10n ** 16n))
+test('a purchase and a sale state their price in the same direction, as `why` does', async () => {
+  const bought = await preview('buy', baseUnits(25_000_000n), baseUnits(10n ** 16n))
   expect(bought.price).toBe('price       2,500 USDC per WETH, 0 bps off the feed')
   expect(bought.why).toBe('2,500 USDC per WETH')
-  const sold = preview('sell', baseUnits(10n ** 16n), baseUnits(24_966_666n))
+  const sold = await preview('sell', baseUnits(10n ** 16n), baseUnits(24_966_666n))
   expect(sold.price).toMatch(/^price +2,496\.6666\d* USDC per WETH, 13\.3 bps off the feed$/)
   expect(sold.why).toBe('2,496.66 USDC per WETH')
   for (const { feed } of [bought, sold])

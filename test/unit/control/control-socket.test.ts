@@ -2,12 +2,8 @@ import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import {
-  askControl,
-  type ControlRequest,
-  controlPath,
-  serveControl,
-} from '../../../src/control/control-socket.ts'
+import { askControl, controlPath } from '../../../src/control/ask-control.ts'
+import { type ControlRequest, serveControl } from '../../../src/control/control-socket.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 
 test('a state directory with a path too long for a socket still gets its socket', async () => {

@@ -32,6 +32,8 @@ import {
 } from '../../support/builders.ts'
 import { filesOfAggregator, NO_CONTRACTS } from '../../support/signing.ts'
 
+const { hash } = await createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 })
+
 const NOW_MS = NOON_SECONDS * 1000
 const OLD: Hex = `0x${'01'.repeat(32)}`
 const NEW: Hex = `0x${'02'.repeat(32)}`
@@ -59,7 +61,6 @@ function changed(chainId: number, address: Address): void {
 }
 
 function signer(strategy = aStrategy()): Signer {
-  const { hash } = createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 })
   const key: Key = {
     address: WALLET,
     signDigest: () => '0xed',
@@ -94,7 +95,6 @@ describe('a permit', () => {
 
   beforeEach(() => {
     const permit = aPermit()
-    const { hash } = createPermitHasher(permit)
     const named = { attempt: 1, clientOrderId: clientOrderId(id, 1), quoteId: 'q', fromBlock: 1n }
     const { strategy, slotSeconds } = anIntent()
     journal(

@@ -38,7 +38,7 @@ import { AMPLE_GAS_EVERYWHERE, NO_CONTRACTS } from '../../support/signing.ts'
 
 /** Rule T1: whatever the records contain, the signer checks the price of a permit against the operator's files and its own feed readings. */
 
-const { hash } = createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 })
+const { hash } = await createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 })
 const UNCAPPED = { perOrder: NO_CAPS, perDay: NO_CAPS }
 const BUYS = { side: 'buy', amount: milliWeth(10) } as const
 /** USDC base units per WETH base unit. */

@@ -42,6 +42,8 @@ import {
   signerWith,
 } from '../../support/signing.ts'
 
+const { hash } = await createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 })
+
 const NOW_MS = NOON_SECONDS * 1000
 const TRANSACTION: TransactionRecord = {
   id: 'own',
@@ -73,7 +75,6 @@ function signer(
   gas: Files['gas'] = AMPLE_GAS_EVERYWHERE,
   gasless = GASLESS,
 ): Signer {
-  const { hash } = createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 })
   const key: Key = {
     address: WALLET,
     signDigest: () => '0xed',
@@ -123,7 +124,6 @@ describe('a permit', () => {
 
   beforeEach(() => {
     const permit = aPermit()
-    const { hash } = createPermitHasher(permit)
     const named = { attempt: 1, clientOrderId: clientOrderId(id, 1), quoteId: 'q', fromBlock: 1n }
     open(anIntent())
     journal({

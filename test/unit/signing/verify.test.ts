@@ -27,7 +27,7 @@ import {
 } from '../../support/builders.ts'
 
 const STRANGER: Address = '0x00000000000000000000000000000000000bad00'
-const { hash } = createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 })
+const { hash } = await createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 })
 
 const EXACT_OUTPUT = anIntent({
   size: { side: 'buy', amount: milliWeth(10) },

@@ -60,7 +60,7 @@ const INTENT = anIntent({
   buy: { token: WETH, native: false },
 })
 
-const { hash } = createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 })
+const { hash } = await createPermitHasher({ chainId: SIMULATED_CHAIN_ID, permit2: PERMIT2 })
 
 function replies(reading: string): readonly GoldenReply[] {
   const file = new URL(`../../support/golden/replies/${reading}.json`, import.meta.url)

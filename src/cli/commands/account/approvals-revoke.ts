@@ -108,7 +108,7 @@ async function withTrader(
             () => anchors?.lost(),
           )
           const ports = { clock, journal, guard, haltFile, observe }
-          const composed = compose({ ...ports, ...NOTHING_DECIDED, settings, trader })
+          const composed = await compose({ ...ports, ...NOTHING_DECIDED, settings, trader })
           const { signal } = stopping
           try {
             const context = { ...composed.context, closing: signal, stop: signal }

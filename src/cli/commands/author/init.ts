@@ -191,7 +191,7 @@ function stepsOf({ dir, mode, kinds }: Answers, { contents, program }: Made): re
 /** The directory of this package, found from its sources or from the bundle. */
 function packageRoot(): string {
   let dir = dirname(fileURLToPath(import.meta.url))
-  while (!existsSync(join(dir, 'package.json'))) {
+  while (!existsSync(join(dir, ECOSYSTEM))) {
     const parent = dirname(dir)
     if (parent === dir) throw new Error('the files of this package are incomplete: reinstall it')
     dir = parent

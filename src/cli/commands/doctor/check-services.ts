@@ -11,7 +11,7 @@ import type { Probes } from '../../compose/checkup.ts'
 import { chainOf } from '../../compose/services.ts'
 import { tradedTokens } from '../../market.ts'
 import { shortText } from '../../text/amount-data.ts'
-import { intentOf, reportOf, wantedOf } from '../inspect/quote.ts'
+import { intentOf, type QuoteReport, reportOf, wantedOf } from '../inspect/quote.ts'
 import {
   allFine,
   type Check,
@@ -122,9 +122,15 @@ export async function inspectQuote(
     return inspect(
       'quote',
       () => probes.quote(intent),
-      ({ reply, nowMs }) => {
+      async ({ reply, nowMs }) => {
         if (!reply.ok) return checkQuote(name, reply)
-        const value = reportOf({ settings, market: { view }, intent, quoted: reply.value, nowMs })
+        const value = await reportOf({
+          settings,
+          market: { view },
+          intent,
+          quoted: reply.value,
+          nowMs,
+        })
         return checkQuote(name, { ok: true, value })
       },
     )
@@ -136,7 +142,7 @@ export async function inspectQuote(
 /** Checks one real quote with the firewall. Signs nothing. */
 export function checkQuote(
   strategy: string,
-  reply: Reply<Pick<ReturnType<typeof reportOf>, 'refusal' | 'sells' | 'buys'>>,
+  reply: Reply<Pick<QuoteReport, 'refusal' | 'sells' | 'buys'>>,
 ): Check {
   const again = `\`tranched quote ${strategy}\``
   if (!reply.ok) {

@@ -164,10 +164,10 @@ export async function read<Value>(
 export async function inspect<Value>(
   id: CheckId,
   ask: () => Promise<Value>,
-  check: (value: Value) => Checks,
+  check: (value: Value) => Checks | Promise<Checks>,
 ): Promise<readonly Check[]> {
   const found = await read(id, ask)
-  return found.ok ? [check(found.value)].flat() : found.checks
+  return found.ok ? [await check(found.value)].flat() : found.checks
 }
 
 /** Like `inspect`, for a chain's answer: a failure is a fault. */

@@ -64,7 +64,7 @@ export async function quote(
   const intent = intentOf(wanted, market.owner)
   const { reply, nowMs } = await askQuote(settings, intent)
   if (!reply.ok) throw failed(`the service returned no quote: ${reply.fault.message}`)
-  const report = reportOf({ settings, market, intent, quoted: reply.value, nowMs })
+  const report = await reportOf({ settings, market, intent, quoted: reply.value, nowMs })
   return print<QuoteData>(io, options, report, quoteLines)
 }
 
@@ -118,13 +118,13 @@ export function intentOf(wanted: Wanted, owner: Address): SwapIntent {
 
 export type QuoteReport = Omit<QuoteData, 'ok' | 'problems'>
 
-export function reportOf(input: {
+export async function reportOf(input: {
   readonly settings: Settings
   readonly market: Pick<Extract<Market, { ok: true }>, 'view'>
   readonly intent: SwapIntent
   readonly quoted: Quote
   readonly nowMs: number
-}): QuoteReport {
+}): Promise<QuoteReport> {
   const { settings, market, intent, quoted, nowMs } = input
   const { gasless, prices } = settings
   const { sell, buy } = intent
@@ -143,7 +143,7 @@ export function reportOf(input: {
     // Unknown here. The daemon knows live nonces, and verifies again before it signs.
     liveNonces: new Set(),
     maxDeviationBps: Math.min(settings.limits.maxDeviationBps, intent.maxDeviationBps),
-    hash: createPermitHasher({ chainId, permit2: gasless.permit2 }).hash,
+    ...(await createPermitHasher({ chainId, permit2: gasless.permit2 })),
   })
   const least = verdict.ok ? verdict.permit.minAmountOut : quoted.minBuyAmount
   const implied: Ratio = { num: quoted.sellAmount, den: quoted.buyAmount }

@@ -122,7 +122,13 @@ async function costsOfQuote(
   const { reply, nowMs } = await ask(settings, intent)
   if (!reply.ok) return unknown(`no quote: ${reply.fault.message}`)
   const { sellAmount: sold, feeAmount } = reply.value
-  const { worseThanFeedBps } = reportOf({ settings, market, intent, quoted: reply.value, nowMs })
+  const { worseThanFeedBps } = await reportOf({
+    settings,
+    market,
+    intent,
+    quoted: reply.value,
+    nowMs,
+  })
   if (worseThanFeedBps === null) return unknown('no usable feed to compare a quote with')
   const tenths = BigInt(Math.round(worseThanFeedBps * 10))
   const { token } = sell

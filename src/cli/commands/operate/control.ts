@@ -5,7 +5,7 @@ import { trustedCode } from '../../../domain/order/contract.ts'
 import { reasonText } from '../../../domain/order/reason.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { shellWord } from '../../../domain/text/shell-word.ts'
-import { type Controlled, type InFlight, pause, resume } from '../../../engine/daemon-control.ts'
+import { type Controlled, pause, resume } from '../../../engine/daemon-control.ts'
 import { type Approved, approvalsIn, approve } from '../../../engine/limits/approvals.ts'
 import type { Triggered } from '../../../engine/trigger.ts'
 import { instantText } from '../../../observe/wording.ts'
@@ -15,17 +15,17 @@ import {
   type RunningDaemon,
   runningDaemons,
   silentHolder,
-  whileHeld,
-  whileOpen,
-} from '../../compose/state.ts'
+} from '../../compose/daemons.ts'
+import { whileHeld, whileOpen } from '../../compose/state.ts'
 import { readJournalKey } from '../../compose/wallets.ts'
 import type { ReloadResult } from '../../daemon/reload.ts'
 import type { ApproveData, PauseData, ReloadData, TriggerData } from '../../json/operate-outputs.ts'
-import { type ConfigOptions, settingsForReading } from '../../load-files.ts'
+import { type ConfigOptions, settingsForReading, type TargetOptions } from '../../load-files.ts'
 import { type ExitCode, type Io, lineTo, print } from '../../process/io.ts'
 import { misused, orRefuse, Refusal } from '../../process/refusal.ts'
 import { whileReading } from '../../reading.ts'
 import { counted, isoOf } from '../../text/amount-data.ts'
+import { inFlightData, inFlightText } from './halt.ts'
 
 /**
  * `tranched pause|resume|approve|trigger|reload`: sends the request to the running daemon's socket. Without a daemon, writes
@@ -129,10 +129,6 @@ function reportApproved(
   })
 }
 
-export function inFlightData({ intentId, state, deadlineSeconds: until }: InFlight) {
-  return { intentId, state, deadlineAt: until === undefined ? null : instantText(until) }
-}
-
 function changedText(request: ControlRequest, changed: readonly string[]): string {
   const { command } = request
   const strategy = strategyIn(request)
@@ -149,12 +145,6 @@ function wantedText({ intents, skip }: Extract<Triggered, { ok: true }>): string
   return `no order, because ${reasonText(reason)}${detail === '' ? '' : ` (${detail})`}`
 }
 
-export function inFlightText({ intentId, state, deadlineSeconds }: InFlight): string {
-  const until =
-    deadlineSeconds === undefined ? '' : `, at most until ${instantText(deadlineSeconds)}`
-  return `  still in flight: ${intentId} (${state}${until}); it is followed to its end`
-}
-
 /** `tranched approve [NAME]`: without a name lists waiting items, which needs no key and no daemon. */
 export async function approveOrders(
   name: string | undefined,
@@ -166,12 +156,6 @@ export async function approveOrders(
   return whileReading(options, io, async ({ view }) =>
     reportApproved({ approved: [], details: [], waiting: approvalsIn(view.state) }, options, io),
   )
-}
-
-/** Options of a command for one daemon or one state. */
-export type TargetOptions = ConfigOptions & {
-  /** True if a flag or the environment names the target; otherwise it is the running daemon. */
-  readonly isNamed: boolean
 }
 
 /** Without a named target, fills in those of the only running daemon. Throws a Refusal if the operator must choose. */

@@ -1,17 +1,16 @@
 import { userInfo } from 'node:os'
 import { resolve } from 'node:path'
-import { findStateDir } from '../../../config/settings/find-state-dir.ts'
-import type { ControlAnswer } from '../../../control/control-socket.ts'
+import type { ControlAnswer } from '../../../control/ask-control.ts'
 import type { Controlled, InFlight } from '../../../engine/daemon-control.ts'
+import { instantText } from '../../../observe/wording.ts'
 import type { LockClaim } from '../../../store/lock/lock-claims.ts'
 import { readLock } from '../../../store/lock/state-lock.ts'
-import { askDaemon, giveHalt, runningDaemons } from '../../compose/state.ts'
+import { askDaemon, giveHalt, runningDaemons } from '../../compose/daemons.ts'
 import type { HaltData, HaltFailedData } from '../../json/operate-outputs.ts'
-import { settingsForReading } from '../../load-files.ts'
+import type { TargetOptions } from '../../load-files.ts'
 import { columnsOf, EXIT, type ExitCode, type Io, print } from '../../process/io.ts'
 import { Refusal } from '../../process/refusal.ts'
 import { wrapped } from '../../text/table.ts'
-import { inFlightData, inFlightText, type TargetOptions } from './control.ts'
 
 /** Short, because the file already blocks signatures: a hanging daemon must not delay the command. */
 const ANSWER_MS_MAX = 3_000
@@ -44,7 +43,7 @@ type Given = {
  * daemon. Without a target, halts every running daemon. Needs no config, daemon, socket or key (rule T9).
  */
 export async function halt(options: TargetOptions, io: Io, nowMs: number): Promise<ExitCode> {
-  const { places, note, fault } = placesOf(options, io)
+  const { places, note, fault } = await placesOf(options, io)
   const text = `halted by ${userName()} at ${new Date(nowMs).toISOString()} (tranched halt)`
   // Writes all files first: no daemon keeps signing while another is contacted.
   const written = places.map(({ stateDir, mayMake }) => {
@@ -65,28 +64,30 @@ export async function halt(options: TargetOptions, io: Io, nowMs: number): Promi
   return report(all, note, { options, io })
 }
 
-function placesOf(options: TargetOptions, io: Io): Places {
+async function placesOf(options: TargetOptions, io: Io): Promise<Places> {
   if (options.isNamed) return namedPlace(options, io)
   const running = runningDaemons()
   if (!running.ok) {
     const fault = `running daemons cannot be listed (${running.why}): halt each with --config or --state-dir`
-    const { places, fault: nowhere } = namedPlace(options, io)
+    const { places, fault: nowhere } = await namedPlace(options, io)
     return { places, fault: [nowhere, fault].filter((text) => text !== undefined).join('\n') }
   }
   if (running.daemons.length === 0)
-    return { note: NONE_RUNS, ...namedPlace(options, io, NONE_RUNS) }
+    return { note: NONE_RUNS, ...(await namedPlace(options, io, NONE_RUNS)) }
   return { places: running.daemons.map(({ stateDir }) => ({ stateDir, mayMake: false })) }
 }
 
 const NONE_RUNS = 'no daemon of yours is running; '
 
-function namedPlace(options: TargetOptions, io: Io, note = ''): Places {
+async function namedPlace(options: TargetOptions, io: Io, note = ''): Promise<Places> {
   // A flag or variable needs no config, and a config need not be valid.
   const typed = options.stateDir ?? (io.env['TRANCHED_STATE_DIR'] || undefined)
   if (typed !== undefined) return { places: [{ stateDir: resolve(typed), mayMake: false }] }
+  // Loaded only now: a halt of a given or running daemon starts fast.
+  const { settingsForReading, writtenStateDir } = await import('../../load-files.ts')
   const found = settingsForReading(options, io)
   if (found.ok) return { places: [{ stateDir: found.settings.stateDir, mayMake: true }] }
-  const stateDir = findStateDir({ file: options.config, env: io.env })
+  const stateDir = writtenStateDir(options, io)
   if (stateDir !== undefined) return { places: [{ stateDir, mayMake: false }] }
   const fault = `${note}${options.config} does not name the state directory: nothing is halted. Name it: tranched halt --state-dir DIR`
   return { places: [], fault }
@@ -198,4 +199,14 @@ function failed(all: readonly Given[], failures: readonly string[]): Refusal {
   const lines = held.flatMap((given) => [...heldLines(given, true), ...unansweredLines(given)])
   const data: Pick<HaltFailedData, 'daemons'> = { daemons: all.map(dataOf) }
   return new Refusal([...failures, ...lines].join('\n'), { data })
+}
+
+export function inFlightData({ intentId, state, deadlineSeconds: until }: InFlight) {
+  return { intentId, state, deadlineAt: until === undefined ? null : instantText(until) }
+}
+
+export function inFlightText({ intentId, state, deadlineSeconds }: InFlight): string {
+  const until =
+    deadlineSeconds === undefined ? '' : `, at most until ${instantText(deadlineSeconds)}`
+  return `  still in flight: ${intentId} (${state}${until}); it is followed to its end`
 }

@@ -13,9 +13,10 @@ import type { FillEntry } from '../../../journal/ledger/entry.ts'
 import { capsOf } from '../../../journal/projections/limits.ts'
 import { MANUAL, type ManualOrder } from '../../../strategies/manual/manual-kind.ts'
 import { readsMarket, type SwapStrategy } from '../../../strategies/registry.ts'
-import { askDaemon, silentHolder, stateAtHand, withClock } from '../../compose/state.ts'
+import { askDaemon, silentHolder } from '../../compose/daemons.ts'
+import { stateAtHand, withClock } from '../../compose/state.ts'
 import type { OrderData } from '../../json/operate-outputs.ts'
-import { loadForReading, type Sound } from '../../load-files.ts'
+import { loadForReading, type Sound, type TargetOptions } from '../../load-files.ts'
 import { assetNamed, manualOrderOf, manualStrategyOf } from '../../manual-order.ts'
 import { type Market, readMarketNow, requireSwaps } from '../../market.ts'
 import { columnsOf, type ExitCode, type Given, type Io, print } from '../../process/io.ts'
@@ -24,7 +25,7 @@ import { describedIn, type Reading, whileReading } from '../../reading.ts'
 import { amountData, shortText } from '../../text/amount-data.ts'
 import { wrapped } from '../../text/table.ts'
 import { askQuote, type QuoteReport, quoteLines, reportOf } from '../inspect/quote.ts'
-import { type TargetOptions, targetOf } from './control.ts'
+import { targetOf } from './control.ts'
 
 export type OrderOptions = TargetOptions & {
   readonly for: string
@@ -136,7 +137,7 @@ async function previewOf(
   if (intent === undefined) throw new Refusal('the order asks for nothing')
   const { reply, nowMs: quotedMs } = await askQuote(settings, intent)
   if (!reply.ok) throw new Refusal(`the service returned no quote: ${reply.fault.message}`)
-  const quote = reportOf({ settings, market, intent, quoted: reply.value, nowMs: quotedMs })
+  const quote = await reportOf({ settings, market, intent, quoted: reply.value, nowMs: quotedMs })
   const lines = [
     ...quoteLines(quote),
     ...capLines(intent, { strategy, settings, state, nowMs }),

@@ -18,8 +18,9 @@ import {
   settle,
 } from '../../../venues/manual/resolve-manually.ts'
 import { swapOf } from '../../../venues/swap/swap-projection.ts'
+import { askDaemon, silentHolder } from '../../compose/daemons.ts'
 import { compose, NOTHING_DECIDED } from '../../compose/services.ts'
-import { askDaemon, silentHolder, whileHeld, whileOpen, withClock } from '../../compose/state.ts'
+import { whileHeld, whileOpen, withClock } from '../../compose/state.ts'
 import { openAnchors, readJournalKey, readWalletAddress } from '../../compose/wallets.ts'
 import type { SettleRefusedData } from '../../json/operate-outputs.ts'
 import { type Io, lineTo, renderAll } from '../../process/io.ts'
@@ -110,7 +111,7 @@ async function withSettling<Reply>(
   }
   if (state.bound === undefined) throw unanswered('the state is not bound to a chain yet')
   const wallets = { trader: state.bound.owner, operator }
-  const settling = composeSettling({ ...on, ...wallets, settings, report: lineTo(io.stderr) })
+  const settling = await composeSettling({ ...on, ...wallets, settings, report: lineTo(io.stderr) })
   try {
     return await task(settling)
   } finally {
@@ -139,16 +140,16 @@ async function withJournal(
 const NOT_NEEDED = { missing: () => undefined, upTo: () => undefined }
 
 /** Resolves orders with the daemon's code and watch-only wallets. Throws WrongStateError if the node is on another chain. */
-function composeSettling(input: {
+async function composeSettling(input: {
   readonly settings: Settings
   readonly clock: Clock
   readonly journal: Journal
   readonly trader: Address
   readonly operator: Address | undefined
   readonly report: (line: string) => void
-}): Settling & { close(): Promise<void> } {
+}): Promise<Settling & { close(): Promise<void> }> {
   const { settings, clock, journal, trader, operator, report } = input
-  const composed = compose({
+  const composed = await compose({
     settings,
     clock,
     journal,

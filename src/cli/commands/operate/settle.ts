@@ -15,10 +15,10 @@ import type {
   SettleSettledData,
   SettleShownData,
 } from '../../json/operate-outputs.ts'
-import { noState, settingsForReading } from '../../load-files.ts'
+import { noState, settingsForReading, type TargetOptions } from '../../load-files.ts'
 import { type ExitCode, type Io, lineTo, print, printOutcome } from '../../process/io.ts'
 import { confirm, misused, orRefuse, Refusal } from '../../process/refusal.ts'
-import { type TargetOptions, targetOf } from './control.ts'
+import { targetOf } from './control.ts'
 import { type Handler, handlerOf, notSettled } from './settle-handler.ts'
 
 export type SettleOptions = TargetOptions & {

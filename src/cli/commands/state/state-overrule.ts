@@ -12,15 +12,9 @@ import type { Clock, Journal } from '../../../ports.ts'
 import type { StateAnchors } from '../../../store/anchor/anchor.ts'
 import { readLock } from '../../../store/lock/state-lock.ts'
 import { createScrubber } from '../../../system/scrubber.ts'
+import { giveHalt, haltOf } from '../../compose/daemons.ts'
 import { openLog, openObserving } from '../../compose/observing.ts'
-import {
-  giveHalt,
-  haltOf,
-  keepStateAside,
-  readState,
-  whileHeld,
-  whileOpen,
-} from '../../compose/state.ts'
+import { keepStateAside, readState, whileHeld, whileOpen } from '../../compose/state.ts'
 import { openAnchors, readWallets } from '../../compose/wallets.ts'
 import type { AcceptLossData, StateNewData } from '../../json/state-outputs.ts'
 import { type ConfigOptions, settingsForReading } from '../../load-files.ts'

@@ -30,3 +30,18 @@ test('every command and option has a description', () => {
       expect([name, option.flags, option.description]).not.toContain('')
   }
 })
+
+test('a command that is made alone has the help that it has among all', () => {
+  for (const whole of theProgram().commands) {
+    const name = whole.name()
+    const made = theProgram(name).commands
+    if (['help', 'complete'].includes(name)) expect(made.length).toBe(theProgram().commands.length)
+    else expect(made.map((each) => each.name())).toEqual([name, 'help'])
+    expect(made.filter((each) => each.name() === name).map(helpOf)).toEqual([helpOf(whole)])
+  }
+})
+
+test('a first word that is no command makes all commands', () => {
+  for (const first of ['stat', '--json', '', '__proto__'])
+    expect(theProgram(first).commands.length, first).toBe(theProgram().commands.length)
+})

@@ -2,11 +2,11 @@ import type { Command } from 'commander'
 import type { Io } from '../../../../src/cli/process/io.ts'
 import { createProgram } from '../../../../src/cli/program/root.ts'
 
-/** The whole program for inspection: its commands must not run. */
-export function theProgram(): Command {
+/** The whole program for inspection, or as it is made for a first word: its commands must not run. */
+export function theProgram(first?: string): Command {
   const io = { env: {} } as Io
   const signals = {} as Parameters<typeof createProgram>[0]['signals']
-  return createProgram({ io, signals, does: async () => undefined })
+  return createProgram({ io, signals, does: async () => undefined }, first)
 }
 
 /** Executable commands by full name. */
