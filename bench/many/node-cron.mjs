@@ -17,7 +17,6 @@ for (let at = 0; at < Number(count); at += 1)
   )
 process.stdout.write('{}\n')
 process.stdin.on('end', () => {
-  process.stdout.write(`${JSON.stringify([...bursts])}\n`)
-  process.exit()
+  process.stdout.write(`${JSON.stringify([...bursts])}\n`, () => process.exit())
 })
 process.stdin.resume()

@@ -84,13 +84,30 @@ export type ConsiderInput = ViewContext & {
  * between reading and appending, except while a custom module runs; everything is then checked again.
  */
 export async function takeSlot(input: SlotInput): Promise<Taken> {
-  return takenOf(await decideSlot(input))
+  const decided = decideSlot(input)
+  return typeof decided === 'number' ? { intents: [], waitsMs: decided } : decided.record()
 }
 
-/** The same, but returns the delay in ms instead of a promise if the slot waits. */
-export function decideSlot(input: SlotInput): number | Promise<Taken> {
+/** A decided slot. Once `record` resolves, the decision is durable. */
+export type Decided = {
+  /** Calling it later records the same: a skip that changes nothing, so it does not depend on other records. */
+  readonly isPlainSkip: boolean
+  record(): Promise<Taken>
+}
+
+/** Decides a slot without recording it. Returns the delay in ms if it waits. */
+export function decideSlot(input: SlotInput): number | Decided {
   const considered = consider(considerInput(input))
-  return 'asks' in considered ? askAndTake(input, considered) : takeOrLeave(input, considered)
+  if ('asks' in considered)
+    return { isPlainSkip: false, record: () => askAndTake(input, considered) }
+  const { decision, alongside, terms, warning } = considered
+  const isPlainSkip =
+    decision.tag === 'skip' &&
+    alongside.length === 0 &&
+    terms === undefined &&
+    warning === undefined &&
+    changed(input, decision.memory) === undefined
+  return waitOf(input, decision) ?? { isPlainSkip, record: () => record(input, considered) }
 }
 
 async function askAndTake(input: SlotInput, question: Question): Promise<Taken> {
@@ -101,15 +118,9 @@ async function askAndTake(input: SlotInput, question: Question): Promise<Taken> 
   // The clock was set meanwhile. The slot stays owed, and the next tick compares the clocks first.
   if (Math.abs(nowMs - input.nowMs) > MODULE_ANSWER_MS + CLOCK_SKEW_MS_MAX) return { intents: [] }
   const later = { ...input, nowMs }
-  return takenOf(await takeOrLeave(later, considerReply(considerInput(later), question, reply)))
-}
-
-function takeOrLeave(input: SlotInput, considered: Considered): number | Promise<Taken> {
-  return waitOf(input, considered.decision) ?? record(input, considered)
-}
-
-function takenOf(taken: number | Taken): Taken {
-  return typeof taken === 'number' ? { intents: [], waitsMs: taken } : taken
+  const considered = considerReply(considerInput(later), question, reply)
+  const waitsMs = waitOf(later, considered.decision)
+  return waitsMs === undefined ? record(later, considered) : { intents: [], waitsMs }
 }
 
 /** Delay in ms until an owed slot is checked again; undefined if the decision can be recorded. */
@@ -128,10 +139,15 @@ export function waitOf(
 }
 
 function considerInput(input: SlotInput): ConsiderInput {
-  const { context, ...slot } = input
-  const { mode, pricePath, account, ports, aggregator, wallet, tokenFault } = context
+  const { strategy, slotSeconds, view, nowMs, order } = input
+  const { mode, pricePath, account, ports, aggregator, wallet, tokenFault } = input.context
+  // Spreading would take longer than the rest of most decisions.
   return {
-    ...slot,
+    strategy,
+    slotSeconds,
+    view,
+    nowMs,
+    order,
     mode,
     pricePath,
     account,
@@ -139,7 +155,7 @@ function considerInput(input: SlotInput): ConsiderInput {
     state: ports.journal.state,
     owner: ports.signer.address,
     caller: aggregator?.wallet.signer.address ?? wallet.signer.address,
-    terms: termsOfPrices(slot.strategy, ports.modules.versionOf, pricePath),
+    terms: termsOfPrices(strategy, ports.modules.versionOf, pricePath),
   }
 }
 
