@@ -27,6 +27,7 @@ const { values } = parseArgs({
 })
 const COUNT = Number(values.strategies)
 const BURSTS = Number(values.bursts)
+/** A divisor of 60, or the bursts were not evenly apart. */
 const EVERY_SECONDS = Number(values.every)
 const CRON = `*/${EVERY_SECONDS} * * * * *`
 const TIMEZONE = 'Europe/Berlin'

@@ -1,17 +1,11 @@
 import { MODULE_ANSWER_MS, type ModuleReply } from '../domain/module.ts'
-import { type Address, baseUnits } from '../domain/money/units.ts'
+import type { Address } from '../domain/money/units.ts'
 import type { IntentId } from '../domain/order/intent.ts'
 import { CLOCK_SKEW_MS_MAX } from '../domain/policy.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import type { StrategyMemory } from '../domain/strategy-memory.ts'
 import { type SlotOpened, slotClosed, slotOpened } from '../journal/events/strategy/slots.ts'
 import { type StrategyPaused, strategyPaused } from '../journal/events/strategy/stops.ts'
-import {
-  type LimitHit,
-  type LimitQuery,
-  limitHit,
-  limitText,
-} from '../journal/projections/limits.ts'
 import type { DecisionInputs } from '../journal/records.ts'
 import type { ChainView, Modules } from '../ports.ts'
 import { termsOf } from '../signing/terms.ts'
@@ -28,11 +22,11 @@ import { decideOrder, type ManualOrder, orderText } from '../strategies/manual/m
 import { kindOf, readsMarket, type Strategy } from '../strategies/registry.ts'
 import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
 import type { OrderContext } from '../venues/context.ts'
-import { projectionOf } from '../venues/projections.ts'
+import { admitted } from './limits/admitted.ts'
 import { blockingSkip } from './limits/blocked.ts'
 import { type FirstCheck, firstCheck, termsOfPrices } from './limits/hold.ts'
 import { inputsOf, type ViewContext, viewOf } from './market-snapshot.ts'
-import { freesInTimeMs, isScheduled, waitMs } from './waiting.ts'
+import { waitMs } from './waiting.ts'
 
 export type SlotInput = {
   readonly context: OrderContext
@@ -325,42 +319,4 @@ function changed(
     names.length === Object.keys(before).length &&
     names.every((name) => memory[name] === before[name])
   return same ? undefined : memory
-}
-
-/**
- * A cap that the order exceeds together with unsigned orders, if the cap frees in time to wait for it. Otherwise the first
- * order to be signed wins.
- */
-function crowdedHit(input: ConsiderInput, query: LimitQuery): LimitHit | undefined {
-  const { state, strategy, slotSeconds, nowMs } = input
-  const planned = { own: 0n, account: 0n }
-  for (const { state: at, intent } of state.intents.values()) {
-    const { token, amount } = projectionOf(intent).mostOf(intent)
-    if (at !== 'planned' || token.address !== query.token.address) continue
-    planned.account += amount
-    if (intent.strategy === strategy.name) planned.own += amount
-  }
-  if (planned.account === 0n) return undefined
-  const hit = limitHit(state, { ...query, planned })
-  const slot = { strategy, schedule: scheduleOf(state, strategy), slotSeconds, nowMs }
-  const waits = isScheduled(slot) && freesInTimeMs(slot, hit?.freesAtMs) !== undefined
-  return waits ? hit : undefined
-}
-
-/** Applies the caps to a decision. The caps apply again before signing. */
-function admitted(input: ConsiderInput, decision: Decision): Decision {
-  if (decision.tag === 'skip') return decision
-  const { state, strategy, nowMs, account } = input
-  const planned = new Map<string, bigint>()
-  for (const intent of decision.intents) {
-    const { token, amount } = projectionOf(intent).mostOf(intent)
-    const together = baseUnits((planned.get(token.address) ?? 0n) + amount)
-    planned.set(token.address, together)
-    const { name, limits } = strategy
-    const query = { strategy: name, token, amount, together, nowMs, limits, account }
-    const hit = limitHit(state, query) ?? crowdedHit(input, query)
-    if (hit !== undefined)
-      return { ...skip(hit.reason, limitText(hit, nowMs), decision.memory), hit }
-  }
-  return decision
 }

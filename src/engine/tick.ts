@@ -8,7 +8,7 @@ import { asksModule, makesCalls, type Strategy } from '../strategies/registry.ts
 import { hearServiceClock, trustedNow } from '../venues/chain-requests.ts'
 import type { OrderContext } from '../venues/context.ts'
 import { type FundsInspection, reportBalances, reportMarket } from './inspect-funds.ts'
-import { blockingSkip } from './limits/blocked.ts'
+import { blockingSkip, mayWait } from './limits/blocked.ts'
 import { marketOf, type Wanted, wantedBy } from './market-snapshot.ts'
 import { PendingRequests } from './pending-requests.ts'
 import { comparedHead, readMarket } from './read-market.ts'
@@ -77,7 +77,8 @@ export function createAgenda(input: AgendaInput) {
       trigger({ context, upcoming, pendingRequests }, name, order),
     /** Time at which a timer must wake the loop for a slot, epoch ms; cron tasks may wake it earlier. */
     wakeMs: () => upcoming.wakeMs(ports.clock.now()),
-    nextSlotOf: (strategy: string) => upcoming.nextOf(strategy),
+    /** When the next slot opens, after its jitter, epoch seconds. */
+    nextSlotOf: (strategy: string) => upcoming.opensOf(strategy),
   }
 }
 
@@ -180,6 +181,7 @@ class TickHandler {
   #waitsForTurn(strategy: Strategy, nowMs: number): boolean {
     const { ports, account } = this.#input.context
     const { state } = ports.journal
+    if (!mayWait({ state, strategy, account })) return false
     const blocked = blockingSkip({ state, strategy, account, nowMs })
     const slotSeconds = blocked && this.#upcoming.dueOf(strategy, nowMs)?.due.open[0]
     if (slotSeconds === undefined || blocked === undefined) return false
