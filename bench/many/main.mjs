@@ -1,4 +1,4 @@
-// `node bench/many/main.mjs [--rounds 3 --strategies 10000 --bursts 6 --every 5 --json]`: a live daemon with 10,000
+// `node bench/many/main.mjs [--rounds 3 --strategies 10000 --bursts 6 --every 5 --stall 5 --json]`: a live daemon with 10,000
 // strategies that are all due in the same second, over as many tasks of plain node-cron: lateness of the decisions, slots
 // lost by a stall of five seconds, size and time of `/metrics`, memory. `--program FILE` measures another build, `--profile`
 // writes a CPU profile beside it. Needs `npm run build`, and Linux for /proc.
@@ -20,6 +20,7 @@ const { values } = parseArgs({
     strategies: { type: 'string', default: '10000' },
     bursts: { type: 'string', default: '6' },
     every: { type: 'string', default: '5' },
+    stall: { type: 'string', default: '5' },
     profile: { type: 'boolean', default: false },
     program: { type: 'string', default: fileURLToPath(new URL('../../dist/tranched.js', import.meta.url)) },
     json: { type: 'boolean', default: false },
@@ -31,7 +32,7 @@ const BURSTS = Number(values.bursts)
 const EVERY_SECONDS = Number(values.every)
 const CRON = `*/${EVERY_SECONDS} * * * * *`
 const TIMEZONE = 'Europe/Berlin'
-const STALL_MS = 5_000
+const STALL_MS = Number(values.stall) * 1_000
 /** Bursts for which both programs run on after the stall. */
 const BURSTS_AFTER = 3
 /** Phase of the interval in which a burst is over: `/metrics` is read then. */
@@ -136,7 +137,7 @@ async function runPeer() {
   }
 }
 
-/** Stops a process for five seconds, and returns when it did. */
+/** Stops a process for a while, and returns when it did. */
 async function stall(child) {
   await untilPhase(QUIET_MS)
   const stalledAtMs = Date.now()
@@ -229,7 +230,7 @@ function report(about, runs) {
   console.log(about)
   for (const [name, { daemon, nodeCron }] of Object.entries(lateness))
     console.log(`lateness ${name} of ${COUNT} decisions: ${short(daemon)} ms; node-cron ${short(nodeCron)} ms`)
-  console.log(`slots lost by a stall of 5 s: ${lost.daemon}; node-cron ${lost.nodeCron}`)
+  console.log(`slots lost by a stall of ${values.stall} s: ${lost.daemon}; node-cron ${lost.nodeCron}`)
   console.log(`last record of a burst: ${short(of('daemon', 'lastRecordMs'))} ms`)
   const megabytes = short(of('daemon', 'scrapeBytes') / 1e6)
   console.log(`/metrics: ${megabytes} MB, ${of('daemon', 'series')} series, ${short(of('daemon', 'scrapeMs'))} ms`)

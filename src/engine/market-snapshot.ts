@@ -66,7 +66,6 @@ export function viewOf(
   const { strategy, slotSeconds, pairs = pairsOf(strategy) } = slot
   const { state, owner, pricePath } = context
   const record = state.strategies.get(strategy.name)
-  const schedule = scheduleOf(state, strategy)
   const entry = kindOf(strategy).entry(strategy)
   const available = new Map<Address, bigint>()
   const held = new Map<Address, bigint>()
@@ -88,7 +87,7 @@ export function viewOf(
   return {
     slotSeconds,
     nowSeconds: chain.blockTimeSeconds,
-    startSeconds: schedule.type === 'interval' ? schedule.startSeconds : undefined,
+    startSeconds: startOf(state, strategy),
     owner,
     available,
     held,
@@ -99,6 +98,13 @@ export function viewOf(
     promised,
     entry: entry && purchaseOf(state, entry.of, entry),
   }
+}
+
+/** First slot of an interval schedule. */
+function startOf(state: DaemonState, strategy: Strategy): SlotSeconds | undefined {
+  if (strategy.schedule.type === 'cron') return undefined
+  const schedule = scheduleOf(state, strategy)
+  return schedule.type === 'interval' ? schedule.startSeconds : undefined
 }
 
 /** Prices of each block that was read: all strategies of a tick share them. */

@@ -146,7 +146,8 @@ class TickHandler {
     const { context } = this.#input
     const owed = await this.#believed(due, heads)
     if (context.closing.aborted) return []
-    await Promise.all(owed.map((each) => recordMissed(context, each)))
+    const missed = owed.filter(({ due: { missed } }) => missed !== undefined)
+    await Promise.all(missed.map((each) => recordMissed(context, each)))
     const own = owed.filter(({ strategy }) => !asksModule(strategy))
     const taken = own.flatMap((each) => this.#take(each, view, skips))
     for (const each of owed) if (asksModule(each.strategy)) this.#ask(each, view)
