@@ -101,7 +101,19 @@ export function decideSlot(input: SlotInput): number | Decided {
     terms === undefined &&
     warning === undefined &&
     changed(input, decision.memory) === undefined
-  return waitOf(input, decision) ?? { isPlainSkip, record: () => record(input, considered) }
+  return (
+    waitOf(input, decision) ?? {
+      isPlainSkip,
+      // An order that ended meanwhile may have changed the memory, which a plain skip leaves alone.
+      record: () =>
+        record(
+          input,
+          isPlainSkip
+            ? { ...considered, decision: { ...decision, memory: undefined } }
+            : considered,
+        ),
+    }
+  )
 }
 
 async function askAndTake(input: SlotInput, question: Question): Promise<Taken> {
