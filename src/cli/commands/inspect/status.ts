@@ -2,8 +2,7 @@ import { DAY_MS } from '../../../domain/cap-windows.ts'
 import { ETHER, type Token } from '../../../domain/money/token.ts'
 import type { Address } from '../../../domain/money/units.ts'
 import { reasonText } from '../../../domain/order/reason.ts'
-import { nextSlot } from '../../../domain/schedule/calendar.ts'
-import { opensAtMs } from '../../../domain/schedule/due.ts'
+import { nextOpening } from '../../../domain/schedule/due.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { durationText } from '../../../domain/text/duration.ts'
 import { briefDecimal } from '../../../domain/text/grouped.ts'
@@ -286,15 +285,10 @@ function nextOf(
   { view, nowMs }: StatusInput,
 ): string | null {
   if (strategy?.enabled !== true) return null
+  const { lastSlotSeconds = 0 } = record ?? {}
   const schedule = scheduleOf(view.state, strategy)
-  const after = Math.floor((nowMs - schedule.jitterMs) / 1000)
-  let next = nextSlot(schedule, Math.max(after, record?.lastSlotSeconds ?? 0))
-  // A slot is not over before its jitter has passed.
-  while (next !== undefined && opensAtMs(strategy.name, schedule, next) <= nowMs)
-    next = nextSlot(schedule, next)
-  return next === undefined
-    ? null
-    : instantText(Math.ceil(opensAtMs(strategy.name, schedule, next) / 1000))
+  const opens = nextOpening(strategy.name, schedule, { lastSlotSeconds, nowMs })
+  return opens === undefined ? null : instantText(opens)
 }
 
 function tokenOf(address: Address, settings: Settings | undefined): Token | undefined {
