@@ -1,6 +1,14 @@
 import type { Sheet } from './frame.ts'
 import { bars, ETHER_UNIT, GOOD_AT_0, lines, stat, TIMES_UNIT } from './panels.ts'
-import { increaseInAll, increaseOf, of, quantileOf, rateOf } from './selector.ts'
+import {
+  countInAll,
+  countOf,
+  increaseInAll,
+  increaseOf,
+  of,
+  quantileOf,
+  rateOf,
+} from './selector.ts'
 
 const CALLS = 'venue=~"aggregated|direct"'
 
@@ -39,14 +47,14 @@ export const GAS_TANK: Sheet = {
     stat({
       title: 'Calls',
       about: 'Calls proven on chain, in the selected time.',
-      expr: `sum(${increaseInAll('tranched_fills_total', CALLS)})`,
+      expr: `sum(${countInAll('tranched_fills_total', CALLS)}) or vector(0)`,
       unit: 'none',
       decimals: 0,
     }),
     stat({
       title: 'Cost of a call',
       about: "Charges, blob gas and gas for each call proven, in ether, deposits' gas included.",
-      expr: `sum(${increaseInAll('tranched_fees_total', CALLS)}) / (sum(${increaseInAll('tranched_fills_total', CALLS)}) > 0)`,
+      expr: `sum(${increaseInAll('tranched_fees_total', CALLS)}) / (sum(${countInAll('tranched_fills_total', CALLS)}) > 0)`,
       ...ETHER_UNIT,
       decimals: 6,
     }),
@@ -93,7 +101,7 @@ export const GAS_TANK: Sheet = {
           unit: 'short',
           queries: [
             {
-              expr: `sum by (venue) (${increaseOf('tranched_fills_total', CALLS)})`,
+              expr: `sum by (venue) (${countOf('tranched_fills_total', CALLS)})`,
               legend: '{{venue}}',
             },
           ],
@@ -129,7 +137,7 @@ export const GAS_TANK: Sheet = {
           unit: 'short',
           queries: [
             {
-              expr: `topk(10, sum by (reason) (${increaseOf('tranched_failures_total', CALLS)}))`,
+              expr: `topk(10, sum by (reason) (${countOf('tranched_failures_total', CALLS)})) or vector(0)`,
               legend: '{{reason}}',
             },
           ],

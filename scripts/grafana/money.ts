@@ -12,7 +12,15 @@ import {
   TIMES_UNIT,
   table,
 } from './panels.ts'
-import { increaseInAll, increaseOf, moneyOf, of, quantileOf } from './selector.ts'
+import {
+  countInAll,
+  countOf,
+  increaseInAll,
+  increaseOf,
+  moneyOf,
+  of,
+  quantileOf,
+} from './selector.ts'
 
 const meanAgainstFeed = `sum(${increaseInAll('tranched_execution_vs_feed_bps_sum')}) / sum(${increaseInAll('tranched_execution_vs_feed_bps_count')})`
 
@@ -104,7 +112,7 @@ export const MONEY: Sheet = {
           ...AMOUNT_UNIT,
           queries: [
             {
-              expr: `sum by (token) (${increaseOf('tranched_volume_total', 'side="sell"')})`,
+              expr: `sum by (token) (${countOf('tranched_volume_total', 'side="sell"')})`,
               legend: '{{token}} sold',
             },
           ],
@@ -115,7 +123,7 @@ export const MONEY: Sheet = {
           ...AMOUNT_UNIT,
           queries: [
             {
-              expr: `sum by (token) (${increaseOf('tranched_volume_total', 'side="buy"')})`,
+              expr: `sum by (token) (${countOf('tranched_volume_total', 'side="buy"')})`,
               legend: '{{token}} bought',
             },
           ],
@@ -159,7 +167,7 @@ export const MONEY: Sheet = {
           columns: [
             {
               name: 'Fills',
-              expr: `sum by (strategy) (${increaseInAll('tranched_fills_total')})`,
+              expr: `sum by (strategy) (${countInAll('tranched_fills_total')})`,
               unit: 'none',
               decimals: 0,
             },
@@ -184,7 +192,7 @@ export const MONEY: Sheet = {
           columns: [
             {
               name: 'Amount',
-              expr: `sum by (strategy, side, token) (${increaseInAll('tranched_volume_total')})`,
+              expr: `sum by (strategy, side, token) (${countInAll('tranched_volume_total')})`,
               ...AMOUNT_UNIT,
             },
           ],

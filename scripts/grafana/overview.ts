@@ -1,7 +1,15 @@
 import type { Sheet } from './frame.ts'
 import { LOST, OUTCOME_COLORS, YES_IS_BAD } from './outcomes.ts'
 import { bars, GOOD_AT_0, layers, lines, MONEY_UNIT, NEUTRAL, stat, table } from './panels.ts'
-import { increaseInAll, increaseOf, moneyOf, of, quantileOf } from './selector.ts'
+import {
+  countInAll,
+  countOf,
+  increaseInAll,
+  increaseOf,
+  moneyOf,
+  of,
+  quantileOf,
+} from './selector.ts'
 
 const STRATEGY_PAGE = {
   title: 'this strategy',
@@ -44,7 +52,7 @@ export const OVERVIEW: Sheet = {
     stat({
       title: 'Fills',
       about: 'Fills proven on chain, in the selected time.',
-      expr: `sum(${increaseInAll('tranched_fills_total')})`,
+      expr: `sum(${countInAll('tranched_fills_total')}) or vector(0)`,
       unit: 'none',
       decimals: 0,
       steps: NEUTRAL,
@@ -89,7 +97,7 @@ export const OVERVIEW: Sheet = {
             'gasless: swaps. aggregated: calls in a batch. direct: calls that were sent without the service.',
           unit: 'short',
           queries: [
-            { expr: `sum by (venue) (${increaseOf('tranched_fills_total')})`, legend: '{{venue}}' },
+            { expr: `sum by (venue) (${countOf('tranched_fills_total')})`, legend: '{{venue}}' },
           ],
         }),
         lines({
@@ -129,11 +137,11 @@ export const OVERVIEW: Sheet = {
           unit: 'short',
           queries: [
             {
-              expr: `topk(10, sum by (reason) (${increaseOf('tranched_failures_total')}))`,
+              expr: `topk(10, sum by (reason) (${countOf('tranched_failures_total')})) or vector(0)`,
               legend: 'failed: {{reason}}',
             },
             {
-              expr: `topk(10, sum by (reason) (${increaseOf('tranched_refusals_total')}))`,
+              expr: `topk(10, sum by (reason) (${countOf('tranched_refusals_total')})) or vector(0)`,
               legend: 'refused: {{reason}}',
             },
           ],
@@ -144,7 +152,7 @@ export const OVERVIEW: Sheet = {
           unit: 'short',
           queries: [
             {
-              expr: `topk(10, sum by (reason) (${increaseOf('tranched_skips_total')}))`,
+              expr: `topk(10, sum by (reason) (${countOf('tranched_skips_total')})) or vector(0)`,
               legend: '{{reason}}',
             },
           ],
@@ -157,6 +165,8 @@ export const OVERVIEW: Sheet = {
 
 function strategies() {
   const by = (expr: string): string => `sum by (instance, strategy) (${expr})`
+  // Absent until the first of its kind.
+  const from0 = (expr: string): string => `${by(expr)} or 0 * ${by(of('tranched_unfilled_total'))}`
   return table({
     title: 'Strategies',
     about: 'One row per strategy. Click a name for its dashboard.',
@@ -176,7 +186,7 @@ function strategies() {
       },
       {
         name: 'Fills',
-        expr: by(increaseInAll('tranched_fills_total')),
+        expr: from0(countInAll('tranched_fills_total')),
         unit: 'none',
         decimals: 0,
       },
@@ -193,14 +203,14 @@ function strategies() {
         decimals: 0,
         steps: GOOD_AT_0,
       },
-      { name: 'Waiting', expr: by(of('tranched_slot_waiting')), unit: 'bool_yes_no' },
+      { name: 'Waiting', expr: from0(of('tranched_slot_waiting')), unit: 'bool_yes_no' },
       {
         name: 'Paused',
-        expr: by(of('tranched_paused')),
+        expr: from0(of('tranched_paused')),
         unit: 'bool_yes_no',
         steps: GOOD_AT_0,
       },
-      { name: 'Held', expr: by(of('tranched_held')), unit: 'bool_yes_no', steps: GOOD_AT_0 },
+      { name: 'Held', expr: from0(of('tranched_held')), unit: 'bool_yes_no', steps: GOOD_AT_0 },
     ],
   })
 }

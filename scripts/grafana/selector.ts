@@ -19,6 +19,24 @@ export function increaseInAll(metric: string, ...matchers: readonly string[]): s
   return `increase(${of(metric, ...matchers)}[$__range])`
 }
 
+/**
+ * As `increaseOf`, for counters whose series begin with their first event, which `increase()` does not see. A series that is
+ * new in the range counts whole, if a slot of its strategy ended in the range: otherwise only the scrapes are new.
+ */
+export function countOf(metric: string, ...matchers: readonly string[]): string {
+  return countIn('$__rate_interval', of(metric, ...matchers))
+}
+
+/** As `increaseInAll`, for the same counters. */
+export function countInAll(metric: string, ...matchers: readonly string[]): string {
+  return countIn('$__range', of(metric, ...matchers))
+}
+
+function countIn(range: string, series: string): string {
+  const slots = `increase(${of('tranched_slots_total')}[${range}])`
+  return `(${series} unless ${series} offset ${range} and on (job, instance, strategy) ${slots} > 0 or increase(${series}[${range}]))`
+}
+
 /** Rate per second. */
 export function rateOf(metric: string, ...matchers: readonly string[]): string {
   return `rate(${of(metric, ...matchers)}[$__rate_interval])`

@@ -1,7 +1,7 @@
 import type { Sheet } from './frame.ts'
 import { FULLNESS, LOST, OUTCOME_COLORS, YES_IS_BAD } from './outcomes.ts'
 import { AMOUNT_UNIT, BPS_UNIT, bars, GOOD_AT_0, lines, stat } from './panels.ts'
-import { increaseInAll, increaseOf, of, quantileOf } from './selector.ts'
+import { countInAll, countOf, increaseInAll, increaseOf, of, quantileOf } from './selector.ts'
 
 const ONE = 'strategy="$strategy"'
 
@@ -27,7 +27,7 @@ export const STRATEGY: Sheet = {
     stat({
       title: 'Fills',
       about: 'Fills proven on chain, in the selected time.',
-      expr: `sum(${increaseInAll('tranched_fills_total', ONE)})`,
+      expr: `sum(${countInAll('tranched_fills_total', ONE)}) or vector(0)`,
       unit: 'none',
       decimals: 0,
     }),
@@ -42,7 +42,7 @@ export const STRATEGY: Sheet = {
     stat({
       title: 'Paused',
       about: 'Whether it is paused: it opens no slots until it is resumed.',
-      expr: `max(${of('tranched_paused', ONE)})`,
+      expr: `max(${of('tranched_paused', ONE)}) or vector(0)`,
       unit: 'none',
       labels: YES_IS_BAD,
       steps: GOOD_AT_0,
@@ -50,7 +50,7 @@ export const STRATEGY: Sheet = {
     stat({
       title: 'Waiting',
       about: 'Whether a due slot waits; the log has the reason.',
-      expr: `max(${of('tranched_slot_waiting', ONE)})`,
+      expr: `max(${of('tranched_slot_waiting', ONE)}) or vector(0)`,
       unit: 'none',
       labels: { 0: { text: 'no', color: 'green' }, 1: { text: 'yes', color: 'yellow' } },
     }),
@@ -77,7 +77,7 @@ export const STRATEGY: Sheet = {
           unit: 'short',
           queries: [
             {
-              expr: `sum by (reason) (${increaseOf('tranched_skips_total', ONE)})`,
+              expr: `sum by (reason) (${countOf('tranched_skips_total', ONE)}) or vector(0)`,
               legend: '{{reason}}',
             },
           ],
@@ -88,11 +88,11 @@ export const STRATEGY: Sheet = {
           unit: 'short',
           queries: [
             {
-              expr: `topk(10, sum by (reason) (${increaseOf('tranched_failures_total', ONE)}))`,
+              expr: `topk(10, sum by (reason) (${countOf('tranched_failures_total', ONE)})) or vector(0)`,
               legend: 'failed: {{reason}}',
             },
             {
-              expr: `topk(10, sum by (reason) (${increaseOf('tranched_refusals_total', ONE)}))`,
+              expr: `topk(10, sum by (reason) (${countOf('tranched_refusals_total', ONE)})) or vector(0)`,
               legend: 'refused: {{reason}}',
             },
           ],
@@ -120,7 +120,7 @@ export const STRATEGY: Sheet = {
           ...AMOUNT_UNIT,
           queries: [
             {
-              expr: `sum by (token, side) (${increaseOf('tranched_volume_total', ONE)})`,
+              expr: `sum by (token, side) (${countOf('tranched_volume_total', ONE)})`,
               legend: '{{token}}, {{side}}',
             },
           ],

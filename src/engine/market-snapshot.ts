@@ -1,9 +1,14 @@
-import { acceptPath, type PairPriceAnswer, type PriceFeed } from '../domain/money/price.ts'
+import {
+  acceptPath,
+  type PairPriceAnswer,
+  type PriceFeed,
+  type PricePath,
+} from '../domain/money/price.ts'
 import { type Asset, shownToken, type Token } from '../domain/money/token.ts'
 import { type Address, type BaseUnits, baseUnits, minOf } from '../domain/money/units.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import type { AccountLimits } from '../domain/settings.ts'
-import type { TokenPair } from '../domain/strategy.ts'
+import type { SpendingCaps, TokenPair } from '../domain/strategy.ts'
 import { NO_MEMORY } from '../domain/strategy-memory.ts'
 import { liveSum } from '../journal/projections/exposures.ts'
 import { usedInTotal } from '../journal/projections/limits.ts'
@@ -27,9 +32,15 @@ export type ViewContext = Pick<OrderContext, 'mode' | 'pricePath' | 'account'> &
 
 export type Wanted = { readonly tokens: readonly Token[]; readonly pairs: readonly TokenPair[] }
 
+/** Each token and each pair once, however many strategies. */
 export function wantedBy(strategies: readonly Strategy[]): Wanted {
-  const tokens = strategies.flatMap(assetsOf).map(({ token }) => [token.address, token] as const)
-  return { tokens: [...new Map(tokens).values()], pairs: strategies.flatMap(pairsOf) }
+  const tokens = new Map<Address, Token>()
+  const pairs = new Map<string, TokenPair>()
+  for (const strategy of strategies) {
+    for (const { token } of assetsOf(strategy)) tokens.set(token.address, token)
+    for (const pair of pairsOf(strategy)) pairs.set(pairKey(pair.sell, pair.buy), pair)
+  }
+  return { tokens: [...tokens.values()], pairs: [...pairs.values()] }
 }
 
 export function marketOf(
@@ -55,7 +66,6 @@ export function viewOf(
   const { strategy, slotSeconds, pairs = pairsOf(strategy) } = slot
   const { state, owner, pricePath } = context
   const record = state.strategies.get(strategy.name)
-  const schedule = scheduleOf(state, strategy)
   const entry = kindOf(strategy).entry(strategy)
   const available = new Map<Address, bigint>()
   const held = new Map<Address, bigint>()
@@ -72,14 +82,12 @@ export function viewOf(
     available.set(assetKey(asset), freeOf(context, amount, asset))
   }
   const prices = new Map<string, PairPriceAnswer>()
-  for (const { sell, buy } of pairs) {
-    const answer = acceptPath(pricePath(sell, buy), chain.readings, chain.blockTimeSeconds)
-    prices.set(pairKey(sell, buy), answer)
-  }
+  for (const { sell, buy } of pairs)
+    prices.set(pairKey(sell, buy), priceAt(chain, pricePath(sell, buy)))
   return {
     slotSeconds,
     nowSeconds: chain.blockTimeSeconds,
-    startSeconds: schedule.type === 'interval' ? schedule.startSeconds : undefined,
+    startSeconds: startOf(state, strategy),
     owner,
     available,
     held,
@@ -92,6 +100,24 @@ export function viewOf(
   }
 }
 
+/** First slot of an interval schedule. */
+function startOf(state: DaemonState, strategy: Strategy): SlotSeconds | undefined {
+  if (strategy.schedule.type === 'cron') return undefined
+  const schedule = scheduleOf(state, strategy)
+  return schedule.type === 'interval' ? schedule.startSeconds : undefined
+}
+
+/** Prices of each block that was read: all strategies of a tick share them. */
+const accepted = new WeakMap<ChainView, Map<PricePath | undefined, PairPriceAnswer>>()
+
+function priceAt(chain: ChainView, path: PricePath | undefined): PairPriceAnswer {
+  const known = accepted.get(chain) ?? new Map<PricePath | undefined, PairPriceAnswer>()
+  accepted.set(chain, known)
+  const answer = known.get(path) ?? acceptPath(path, chain.readings, chain.blockTimeSeconds)
+  known.set(path, answer)
+  return answer
+}
+
 /** The lowest cap per token. An exhausted total is left out, because the cap itself reports it. */
 function orderCapsOf(
   state: DaemonState,
@@ -99,39 +125,44 @@ function orderCapsOf(
   account: AccountLimits,
 ): ReadonlyMap<Address, BaseUnits> {
   const least = new Map<Address, BaseUnits>()
-  const cut = (token: Address, cap: bigint): void => {
+  const cut = (cap: bigint, token: Address): void => {
     least.set(token, baseUnits(minOf(cap, least.get(token) ?? cap)))
   }
-  for (const { caps, strategy } of [
-    { caps: limits, strategy: name },
-    { caps: account, strategy: undefined },
-  ]) {
-    for (const each of [caps.perOrder, caps.perHour, caps.perDay, caps.perWeek])
-      for (const [token, cap] of each) cut(token, cap)
+  const cutBy = (caps: SpendingCaps, strategy: string | undefined): void => {
+    caps.perOrder.forEach(cut)
+    caps.perHour.forEach(cut)
+    caps.perDay.forEach(cut)
+    caps.perWeek.forEach(cut)
     for (const [token, cap] of caps.total) {
       const left = cap - usedInTotal(state, { token, strategy })
-      if (left > 0n) cut(token, left)
+      if (left > 0n) cut(left, token)
     }
   }
+  cutBy(limits, name)
+  cutBy(account, undefined)
   return least
 }
 
 /** The view as journaled, so that `why` can show every input of a decision. */
 export function inputsOf(strategy: Strategy, view: MarketView, chain: ChainView): DecisionInputs {
-  const symbols = assetsOf(strategy).flatMap((asset): [string, bigint][] => {
+  const available: Record<string, bigint> = {}
+  for (const asset of assetsOf(strategy)) {
     const free = availableOf(view, asset)
-    return free === undefined ? [] : [[shownToken(asset).symbol, free]]
-  })
-  const prices = [...view.prices].map(([pair, answer]): [string, PriceInput] => {
-    if (!answer.ok) return [pair, { refused: answer.reason }]
-    const { ratio, updatedAtSeconds, pairs } = answer.price
-    return [pair, { ...ratio, updatedAtSeconds, feeds: pairs }]
-  })
+    if (free !== undefined) available[shownToken(asset).symbol] = free
+  }
+  const prices: Record<string, PriceInput> = {}
+  for (const [pair, answer] of view.prices) {
+    if (!answer.ok) prices[pair] = { refused: answer.reason }
+    else {
+      const { ratio, updatedAtSeconds, pairs } = answer.price
+      prices[pair] = { num: ratio.num, den: ratio.den, updatedAtSeconds, feeds: pairs }
+    }
+  }
   return {
     blockNumber: chain.blockNumber,
     blockTimeSeconds: chain.blockTimeSeconds,
-    available: Object.fromEntries(symbols),
-    prices: Object.fromEntries(prices),
+    available,
+    prices,
     memory: view.memory,
     ...entryInput(strategy, view),
   }

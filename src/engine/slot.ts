@@ -1,17 +1,11 @@
 import { MODULE_ANSWER_MS, type ModuleReply } from '../domain/module.ts'
-import { type Address, baseUnits } from '../domain/money/units.ts'
+import type { Address } from '../domain/money/units.ts'
 import type { IntentId } from '../domain/order/intent.ts'
 import { CLOCK_SKEW_MS_MAX } from '../domain/policy.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import type { StrategyMemory } from '../domain/strategy-memory.ts'
 import { type SlotOpened, slotClosed, slotOpened } from '../journal/events/strategy/slots.ts'
 import { type StrategyPaused, strategyPaused } from '../journal/events/strategy/stops.ts'
-import {
-  type LimitHit,
-  type LimitQuery,
-  limitHit,
-  limitText,
-} from '../journal/projections/limits.ts'
 import type { DecisionInputs } from '../journal/records.ts'
 import type { ChainView, Modules } from '../ports.ts'
 import { termsOf } from '../signing/terms.ts'
@@ -29,11 +23,11 @@ import { kindOf, readsMarket, type Strategy } from '../strategies/registry.ts'
 import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
 import { note } from '../venues/authorization.ts'
 import type { OrderContext } from '../venues/context.ts'
-import { projectionOf } from '../venues/projections.ts'
+import { admitted } from './limits/admitted.ts'
 import { blockingSkip } from './limits/blocked.ts'
 import { type FirstCheck, firstCheck, termsOfPrices } from './limits/hold.ts'
 import { inputsOf, type ViewContext, viewOf } from './market-snapshot.ts'
-import { freesInTimeMs, isScheduled, waitMs } from './waiting.ts'
+import { waitMs } from './waiting.ts'
 
 export type SlotInput = {
   readonly context: OrderContext
@@ -86,13 +80,42 @@ export type ConsiderInput = ViewContext & {
  * between reading and appending, except while a custom module runs; everything is then checked again.
  */
 export async function takeSlot(input: SlotInput): Promise<Taken> {
-  return takenOf(await decideSlot(input))
+  const decided = decideSlot(input)
+  return typeof decided === 'number' ? { intents: [], waitsMs: decided } : decided.record()
 }
 
-/** The same, but returns the delay in ms instead of a promise if the slot waits. */
-export function decideSlot(input: SlotInput): number | Promise<Taken> {
+/** A decided slot. Once `record` resolves, the decision is durable. */
+export type Decided = {
+  /** Calling it later records the same: a skip that changes nothing, so it does not depend on other records. */
+  readonly isPlainSkip: boolean
+  record(): Promise<Taken>
+}
+
+/** Decides a slot without recording it. Returns the delay in ms if it waits. */
+export function decideSlot(input: SlotInput): number | Decided {
   const considered = consider(considerInput(input))
-  return 'asks' in considered ? askAndTake(input, considered) : takeOrLeave(input, considered)
+  if ('asks' in considered)
+    return { isPlainSkip: false, record: () => askAndTake(input, considered) }
+  const { decision, alongside, terms, warning } = considered
+  const isPlainSkip =
+    decision.tag === 'skip' &&
+    alongside.length === 0 &&
+    terms === undefined &&
+    warning === undefined &&
+    changed(input, decision.memory) === undefined
+  return (
+    waitOf(input, decision) ?? {
+      isPlainSkip,
+      // An order that ended meanwhile may have changed the memory, which a plain skip leaves alone.
+      record: () =>
+        record(
+          input,
+          isPlainSkip
+            ? { ...considered, decision: { ...decision, memory: undefined } }
+            : considered,
+        ),
+    }
+  )
 }
 
 async function askAndTake(input: SlotInput, question: Question): Promise<Taken> {
@@ -103,15 +126,9 @@ async function askAndTake(input: SlotInput, question: Question): Promise<Taken> 
   // The clock was set meanwhile. The slot stays owed, and the next tick compares the clocks first.
   if (Math.abs(nowMs - input.nowMs) > MODULE_ANSWER_MS + CLOCK_SKEW_MS_MAX) return { intents: [] }
   const later = { ...input, nowMs }
-  return takenOf(await takeOrLeave(later, considerReply(considerInput(later), question, reply)))
-}
-
-function takeOrLeave(input: SlotInput, considered: Considered): number | Promise<Taken> {
-  return waitOf(input, considered.decision) ?? record(input, considered)
-}
-
-function takenOf(taken: number | Taken): Taken {
-  return typeof taken === 'number' ? { intents: [], waitsMs: taken } : taken
+  const considered = considerReply(considerInput(later), question, reply)
+  const waitsMs = waitOf(later, considered.decision)
+  return waitsMs === undefined ? record(later, considered) : { intents: [], waitsMs }
 }
 
 /** Delay in ms until an owed slot is checked again; undefined if the decision can be recorded. */
@@ -130,10 +147,15 @@ export function waitOf(
 }
 
 function considerInput(input: SlotInput): ConsiderInput {
-  const { context, ...slot } = input
-  const { mode, pricePath, account, ports, aggregator, wallet, tokenFault } = context
+  const { strategy, slotSeconds, view, nowMs, order } = input
+  const { mode, pricePath, account, ports, aggregator, wallet, tokenFault } = input.context
+  // Spreading would take longer than the rest of most decisions.
   return {
-    ...slot,
+    strategy,
+    slotSeconds,
+    view,
+    nowMs,
+    order,
     mode,
     pricePath,
     account,
@@ -141,7 +163,7 @@ function considerInput(input: SlotInput): ConsiderInput {
     state: ports.journal.state,
     owner: ports.signer.address,
     caller: aggregator?.wallet.signer.address ?? wallet.signer.address,
-    terms: termsOfPrices(slot.strategy, ports.modules.versionOf, pricePath),
+    terms: termsOfPrices(strategy, ports.modules.versionOf, pricePath),
   }
 }
 
@@ -312,42 +334,4 @@ function changed(
     names.length === Object.keys(before).length &&
     names.every((name) => memory[name] === before[name])
   return same ? undefined : memory
-}
-
-/**
- * A cap that the order exceeds together with unsigned orders, if the cap frees in time to wait for it. Otherwise the first
- * order to be signed wins.
- */
-function crowdedHit(input: ConsiderInput, query: LimitQuery): LimitHit | undefined {
-  const { state, strategy, slotSeconds, nowMs } = input
-  const planned = { own: 0n, account: 0n }
-  for (const { state: at, intent } of state.intents.values()) {
-    const { token, amount } = projectionOf(intent).mostOf(intent)
-    if (at !== 'planned' || token.address !== query.token.address) continue
-    planned.account += amount
-    if (intent.strategy === strategy.name) planned.own += amount
-  }
-  if (planned.account === 0n) return undefined
-  const hit = limitHit(state, { ...query, planned })
-  const slot = { strategy, schedule: scheduleOf(state, strategy), slotSeconds, nowMs }
-  const waits = isScheduled(slot) && freesInTimeMs(slot, hit?.freesAtMs) !== undefined
-  return waits ? hit : undefined
-}
-
-/** Applies the caps to a decision. The caps apply again before signing. */
-function admitted(input: ConsiderInput, decision: Decision): Decision {
-  if (decision.tag === 'skip') return decision
-  const { state, strategy, nowMs, account } = input
-  const planned = new Map<string, bigint>()
-  for (const intent of decision.intents) {
-    const { token, amount } = projectionOf(intent).mostOf(intent)
-    const together = baseUnits((planned.get(token.address) ?? 0n) + amount)
-    planned.set(token.address, together)
-    const { name, limits } = strategy
-    const query = { strategy: name, token, amount, together, nowMs, limits, account }
-    const hit = limitHit(state, query) ?? crowdedHit(input, query)
-    if (hit !== undefined)
-      return { ...skip(hit.reason, limitText(hit, nowMs), decision.memory), hit }
-  }
-  return decision
 }

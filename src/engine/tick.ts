@@ -8,12 +8,12 @@ import { asksModule, makesCalls, type Strategy } from '../strategies/registry.ts
 import { hearServiceClock, trustedNow } from '../venues/chain-requests.ts'
 import type { OrderContext } from '../venues/context.ts'
 import { type FundsInspection, reportBalances, reportMarket } from './inspect-funds.ts'
-import { blockingSkip } from './limits/blocked.ts'
+import { blockingSkip, mayWait } from './limits/blocked.ts'
 import { marketOf, type Wanted, wantedBy } from './market-snapshot.ts'
 import { PendingRequests } from './pending-requests.ts'
 import { comparedHead, readMarket } from './read-market.ts'
 import { type Heads, headsOf } from './registration.ts'
-import { decideSlot, type Taken, waitOf } from './slot.ts'
+import { type Decided, decideSlot, type Taken, waitOf } from './slot.ts'
 import { trigger } from './trigger.ts'
 import { createProgramsWatch } from './twap-schedules.ts'
 import { type Owed, Upcoming } from './upcoming.ts'
@@ -21,6 +21,9 @@ import { type Owed, Upcoming } from './upcoming.ts'
 const VIEW_RETRY_MS = 2_000
 /** Missed slots counted per turn of the event loop, about 10 ms. */
 const COUNTED_AT_ONCE = 10_000
+/** Strategies decided, and skips recorded, per turn of the event loop: a few milliseconds each. */
+const DECIDED_AT_ONCE = 400
+const RECORDED_AT_ONCE = 50
 /** Interval of the full market report, even without due slots. */
 const LOOK_EVERY_MS = 60_000
 /** In a daemon's first hour, a read for due slots becomes a full report if the last one is this old. It feeds the value curve. */
@@ -34,7 +37,7 @@ type AgendaInput = FundsInspection & {
   readonly startedAtMs: () => number | undefined
   /** When the state was last written before this start, epoch ms. */
   readonly lastSeenMs?: number | undefined
-  /** Called for each of a custom module's intents once it is durable. */
+  /** Called for each intent of a custom module and of a large tick, once it is durable. */
   readonly launch: (id: IntentId) => void
   /** Called when a slot may be due earlier than `wakeMs` reported. */
   readonly wake: () => void
@@ -74,13 +77,18 @@ export function createAgenda(input: AgendaInput) {
       trigger({ context, upcoming, pendingRequests }, name, order),
     /** Time at which a timer must wake the loop for a slot, epoch ms; cron tasks may wake it earlier. */
     wakeMs: () => upcoming.wakeMs(ports.clock.now()),
-    nextSlotOf: (strategy: string) => upcoming.nextOf(strategy),
+    /** When the next slot opens, after its jitter, epoch seconds. */
+    nextSlotOf: (strategy: string) => upcoming.opensOf(strategy),
   }
 }
 
 type MarketSnapshot = { readonly view: ChainView | undefined; readonly heads: Heads }
 
-/** Handles due slots with one market read, and keeps failed ones for later. */
+/**
+ * Handles due slots with one market read, and keeps failed ones for later. Works in slices, so that thousands of slots do not
+ * keep orders from their turn. All slots are decided first, because recording takes longer: only skips that change nothing
+ * are recorded after the other decisions.
+ */
 class TickHandler {
   #retryAtMs = 0
   readonly #startedAtMs: number
@@ -99,23 +107,51 @@ class TickHandler {
   }
 
   async handle(nowMs: number): Promise<readonly IntentId[]> {
-    const { context } = this.#input
+    const { context, launch } = this.#input
+    const { closing, ports } = context
     const due = this.#upcoming.dueAt(nowMs).filter((each) => !this.#waitsForTurn(each, nowMs))
     if (this.#mayWait(due, nowMs)) return []
     const snapshot = await this.#read(due, nowMs)
-    if (context.closing.aborted) return []
-    const owed = await this.#believed(due, snapshot.heads)
-    if (context.closing.aborted) return []
-    await Promise.all(owed.map((each) => recordMissed(context, each)))
-    const own = owed.filter(({ strategy }) => !asksModule(strategy))
-    const taken = own.map((each) => ({ ...each, ...this.#take(each, snapshot.view) }))
-    for (const each of owed) if (asksModule(each.strategy)) this.#ask(each, snapshot.view)
-    const started = await Promise.all(taken.flatMap(({ records }) => records))
-    for (const { strategy, waitsMs } of taken) {
-      this.#upcoming.refresh(strategy)
-      if (waitsMs !== undefined) this.#leave(strategy, waitsMs)
+    const isLarge = due.length > DECIDED_AT_ONCE
+    const skips: Skipped[] = []
+    const finishing: Promise<readonly IntentId[]>[] = []
+    const finish = (handled: readonly Handled[]): void => {
+      const intents = this.#finish(handled)
+      // Orders do not wait for the end of a large tick. Failures are thrown at its end.
+      if (isLarge) intents.then((ids) => closing.aborted || ids.forEach(launch)).catch(() => {})
+      finishing.push(intents)
     }
-    return started.flatMap(({ intents }) => intents)
+    for (let from = 0; from < due.length; from += DECIDED_AT_ONCE) {
+      if (from > 0) await ports.clock.sleep(0)
+      if (closing.aborted) break
+      const part = due.slice(from, from + DECIDED_AT_ONCE)
+      const taken = await this.#takeAll(part, snapshot, isLarge ? skips : undefined)
+      finish(taken)
+    }
+    for (let from = 0; from < skips.length; from += RECORDED_AT_ONCE) {
+      // A stop records what is decided without a pause.
+      if (from > 0 && !closing.aborted) await ports.clock.sleep(0)
+      const part = skips.slice(from, from + RECORDED_AT_ONCE)
+      finish(part.map(({ strategy, skip }) => ({ strategy, records: [skip.record()] })))
+    }
+    const intents = (await Promise.all(finishing)).flat()
+    return isLarge ? [] : intents
+  }
+
+  async #takeAll(
+    due: readonly Strategy[],
+    { view, heads }: MarketSnapshot,
+    skips: Skipped[] | undefined,
+  ): Promise<readonly Handled[]> {
+    const { context } = this.#input
+    const owed = await this.#believed(due, heads)
+    if (context.closing.aborted) return []
+    const missed = owed.filter(({ due: { missed } }) => missed !== undefined)
+    await Promise.all(missed.map((each) => recordMissed(context, each)))
+    const own = owed.filter(({ strategy }) => !asksModule(strategy))
+    const taken = own.flatMap((each) => this.#take(each, view, skips))
+    for (const each of owed) if (asksModule(each.strategy)) this.#ask(each, view)
+    return taken
   }
 
   /** Decides only the first owed slot, because the market read after it decides the next. */
@@ -124,6 +160,15 @@ class TickHandler {
     const [slotSeconds] = due.open
     if (slotSeconds === undefined) this.#upcoming.refresh(strategy)
     else this.#pendingRequests.take({ context, strategy, slotSeconds, view, nowMs }).catch(fail)
+  }
+
+  async #finish(handled: readonly Handled[]): Promise<readonly IntentId[]> {
+    const taken = await Promise.all(handled.flatMap(({ records }) => records))
+    for (const { strategy, waitsMs } of handled) {
+      this.#upcoming.refresh(strategy)
+      if (waitsMs !== undefined) this.#leave(strategy, waitsMs)
+    }
+    return taken.flatMap(({ intents }) => intents)
   }
 
   #mayWait(due: readonly Strategy[], nowMs: number): boolean {
@@ -137,6 +182,7 @@ class TickHandler {
   #waitsForTurn(strategy: Strategy, nowMs: number): boolean {
     const { ports, account } = this.#input.context
     const { state } = ports.journal
+    if (!mayWait({ state, strategy, account })) return false
     const blocked = blockingSkip({ state, strategy, account, nowMs })
     const slotSeconds = blocked && this.#upcoming.dueOf(strategy, nowMs)?.due.open[0]
     if (slotSeconds === undefined || blocked === undefined) return false
@@ -223,19 +269,24 @@ class TickHandler {
     return owed
   }
 
-  /** Records owed slots in order, up to one that waits. */
+  /** Decides owed slots in order, up to one that waits, and records them; a lone plain skip goes to `skips`, if given. */
   #take(
-    { strategy, due, atMs }: Believed,
+    { strategy, due, atMs: nowMs }: Believed,
     view: ChainView | undefined,
-  ): { readonly records: readonly Promise<Taken>[]; readonly waitsMs?: number } {
+    skips: Skipped[] | undefined,
+  ): readonly Handled[] {
     const { context } = this.#input
     const records: Promise<Taken>[] = []
     for (const slotSeconds of due.open) {
-      const taken = decideSlot({ context, strategy, slotSeconds, view, nowMs: atMs })
-      if (typeof taken === 'number') return { records, waitsMs: taken }
-      records.push(taken)
+      const decided = decideSlot({ context, strategy, slotSeconds, view, nowMs })
+      if (typeof decided === 'number') return [{ strategy, records, waitsMs: decided }]
+      if (skips !== undefined && decided.isPlainSkip && due.open.length === 1) {
+        skips.push({ strategy, skip: decided })
+        return []
+      }
+      records.push(decided.record())
     }
-    return { records }
+    return [{ strategy, records }]
   }
 
   #leave(strategy: Strategy, ms: number, unready?: string): void {
@@ -246,6 +297,15 @@ class TickHandler {
 
 /** Owed slots with the trusted time, epoch ms, that decides them. */
 type Believed = Owed & { readonly atMs: number }
+
+/** A strategy and the records of its slots; `waitsMs` if one is left. */
+type Handled = {
+  readonly strategy: Strategy
+  readonly records: readonly Promise<Taken>[]
+  readonly waitsMs?: number
+}
+
+type Skipped = { readonly strategy: Strategy; readonly skip: Decided }
 
 function unreadyText(
   { gasless, aggregator }: OrderContext,

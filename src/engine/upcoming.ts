@@ -113,6 +113,12 @@ export class Upcoming {
     return this.#next.get(strategy)?.slot
   }
 
+  /** When the next slot opens, after its jitter, epoch seconds. */
+  opensOf(strategy: string): number | undefined {
+    const next = this.#next.get(strategy)
+    return next && Math.ceil(next.dueMs / 1000)
+  }
+
   /** Defers owed slots for a while. `unready`: their chain or clocks cannot be used, in words. */
   postpone(
     { name }: Strategy,
@@ -169,6 +175,8 @@ export class Upcoming {
     const lastSlotSeconds = state.strategies.get(name)?.lastSlotSeconds ?? next.slot - 1
     const schedule = scheduleOf(state, strategy)
     const startedAtMs = this.#startedAtMs() ?? nowMs
+    if (lastSlotSeconds < next.slot && isAlone(schedule, next.slot, { nowMs, startedAtMs }))
+      return { strategy, due: { missed: undefined, open: [next.slot] } }
     const due = dueSlots({ strategy: name, schedule, lastSlotSeconds, nowMs, startedAtMs })
     if (due.missed === undefined) return { strategy, due }
     const detail = `${this.#causeOf(name, due.missed, nowMs)}; ${ruleText(schedule, due, this.#startedAtMs())}`
@@ -213,6 +221,18 @@ export class Upcoming {
     this.#soonest = { dueMs, wakeMs }
     return this.#soonest
   }
+}
+
+/** True for a due slot that is neither late nor followed by another: the usual case, without a walk of the calendar. */
+function isAlone(
+  schedule: Schedule,
+  slot: SlotSeconds,
+  { nowMs, startedAtMs }: { readonly nowMs: number; readonly startedAtMs: number },
+): boolean {
+  const { missed, jitterMs, maxLatenessMs } = schedule
+  if (jitterMs > 0 || nowMs - slot * 1000 > maxLatenessMs) return false
+  if (missed === 'skip' && slot * 1000 < startedAtMs) return false
+  return nowMs - slot * 1000 < 1_000 || (nextSlot(schedule, slot) ?? FAR) * 1000 > nowMs
 }
 
 function at(ms: number): string {

@@ -56,12 +56,14 @@ type BlockedSlot = SlotAt & { readonly skip: Pick<Skip, 'reason' | 'hit' | 'free
  * and manually triggered slots never wait.
  */
 export function waitMs(slot: BlockedSlot): number | undefined {
-  if (!isScheduled(slot)) return undefined
-  const { skip } = slot
-  const freesInMs = freesInTimeMs(slot, skip.hit?.freesAtMs ?? skip.freesAtMs)
+  const freesAtMs = slot.skip.hit?.freesAtMs ?? slot.skip.freesAtMs
+  const waits = mayWait(slot)
+  // Most skips wait for nothing; the calendar is read for the others.
+  if ((freesAtMs === undefined && !waits) || !isScheduled(slot)) return undefined
+  const freesInMs = freesInTimeMs(slot, freesAtMs)
   if (freesInMs !== undefined) return freesInMs
   const leftMs = leftToStartMs(slot)
-  return leftMs > 0 && mayWait(slot) ? Math.min(RECHECK_MS, leftMs) : undefined
+  return leftMs > 0 && waits ? Math.min(RECHECK_MS, leftMs) : undefined
 }
 
 /** False for manually triggered slots. */

@@ -4,7 +4,7 @@ import { type Family, makerIn } from './metrics/family.ts'
 import { fundsMetrics } from './metrics/funds-metrics.ts'
 import { notifyingMetrics, remoteMetrics, serviceMetrics } from './metrics/service-metrics.ts'
 import { stateMetrics } from './metrics/state-metrics.ts'
-import { type Named, outcomeCounters, tradingMetrics } from './metrics/trading-metrics.ts'
+import { strategyMetrics, tradingMetrics } from './metrics/trading-metrics.ts'
 
 /** Default metrics that break the exposition's naming rules (a gauge called `_total`). */
 const MISNAMED = [
@@ -13,7 +13,6 @@ const MISNAMED = [
   'nodejs_active_resources_total',
 ]
 const EVENT_LOOP_PRECISION_MS = 50
-const SIDES = ['sell', 'buy']
 
 export type Metrics = ReturnType<typeof createMetrics>
 
@@ -40,30 +39,23 @@ export function createMetrics(options: {
       labelNames: ['version'],
     })
     .set({ version: options.version }, 1)
-  const trading = tradingMetrics(make)
-  const outcomes = outcomeCounters()
-  const families: Family[] = Object.values(outcomes.counters)
+  const { series, start } = strategyMetrics()
+  const families: Family[] = Object.values(series)
   let rendering: Promise<string> | undefined
   return {
     /** Last update of each pair's feed, epoch seconds. */
     feedUpdated: new Map<string, number>(),
-    ...trading,
-    ...outcomes.counters,
+    ...tradingMetrics(make),
+    ...series,
     ...serviceMetrics(make),
     ...fundsMetrics(make),
     ...stateMetrics(make),
     ...notifyingMetrics(make, options.channels ?? []),
     ...remoteMetrics(make),
 
-    /** Starts the strategies' counters at 0, so that the first fill, lost slot, failure or refusal counts as an increase. */
-    registerStrategies(strategies: readonly Named[]): void {
-      for (const strategy of strategies) {
-        trading.fills.inc({ strategy: strategy.name, venue: strategy.venue }, 0)
-        trading.slotWaiting.set({ strategy: strategy.name }, 0)
-        for (const token of strategy.trades ?? [])
-          for (const side of SIDES) trading.volume.inc({ strategy: strategy.name, token, side }, 0)
-        outcomes.start(strategy)
-      }
+    /** Starts the strategies' totals at 0, so that the first event of each counts as an increase. */
+    registerStrategies(strategies: readonly { readonly name: string }[]): void {
+      for (const { name } of strategies) start(name)
     },
     /** Families are read at each scrape. */
     add(...added: readonly Family[]): void {

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { setImmediate as turn } from 'node:timers/promises'
 import { type ScheduledTask, schedule as startTask, validate } from 'node-cron'
 import { type CronRecurrence, scheduleKey } from '../domain/schedule/schedule.ts'
 import type { Clock } from '../ports.ts'
@@ -61,7 +62,8 @@ export function createClock(): Clock & { close(): Promise<void> } {
 
   return {
     now: () => Date.now(),
-    sleep: (ms, signal) => pause(Math.min(Math.max(ms, 0), TIMER_MS_MAX), signal),
+    // A timer takes at least a millisecond.
+    sleep: (ms, signal) => (ms <= 0 ? turn() : pause(Math.min(ms, TIMER_MS_MAX), signal)),
     wake(atMs, signal) {
       if (signal.aborted) return Promise.resolve()
       if (guard === undefined) {

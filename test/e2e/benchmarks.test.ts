@@ -85,3 +85,12 @@ test('backtest: all sides reach the same result', async () => {
   for (const figure of [threshold.ratio, dca.ratio, year.seconds]) expect(figure).toBeGreaterThan(0)
   expect(memory).toHaveLength(3)
 })
+
+test('many: each slot of many strategies is decided once, and a stall loses none', async () => {
+  const args = ['--rounds', '1', '--strategies', '20', '--bursts', '1', '--every', '1']
+  const { runs, lost } = await bench('many', ...args, '--stall', '1')
+  expect(runs.daemon[0].decisions).toBeGreaterThanOrEqual(20)
+  expect(lost.daemon).toBe(0)
+  expect(runs.daemon[0].series).toBeGreaterThan(20 * 8)
+  expect(runs.nodeCron[0].decisions).toBeGreaterThan(0)
+})

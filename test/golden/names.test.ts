@@ -24,10 +24,7 @@ const SCHEMAS = 'config/schema'
 test('metrics of a fresh daemon: names, types, labels and helps', async () => {
   const now = vi.spyOn(Date, 'now').mockReturnValue(1_800_000_000_000)
   const { metrics } = servedMetrics()
-  metrics.registerStrategies([
-    { name: 'weekly-eth', venue: 'gasless', trades: ['USDC', 'WETH'] },
-    { name: 'poke', venue: 'aggregated' },
-  ])
+  metrics.registerStrategies([{ name: 'weekly-eth' }, { name: 'poke' }])
   const text = (await metrics.render()).split('\n')
   now.mockRestore()
   const ours = text.filter((line) => !/(process|nodejs)_/.test(line) && line !== '')

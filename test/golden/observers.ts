@@ -9,7 +9,7 @@ import { createDigest } from '../../src/observe/notify/digest/digest.ts'
 import { createAccountWatch } from '../../src/observe/notify/digest/digest-figures.ts'
 import { createNotifier } from '../../src/observe/notify/notifier.ts'
 import { createObserver } from '../../src/observe/observe.ts'
-import { kindOf, type Strategy } from '../../src/strategies/registry.ts'
+import type { Strategy } from '../../src/strategies/registry.ts'
 import { createScrubber } from '../../src/system/scrubber.ts'
 import { ACCOUNT, USDC, WETH } from '../simulation/stage.ts'
 import { VirtualClock } from '../simulation/virtual-clock.ts'
@@ -66,13 +66,7 @@ export async function observed(
 
     const receiver = new FakeReceiver()
     const metrics = createMetrics({ version: '0.0.0', channels: [receiver.name] })
-    metrics.registerStrategies(
-      strategies.map((strategy) => ({
-        name: strategy.name,
-        venue: kindOf(strategy).venue,
-        trades: ['USDC', 'WETH'],
-      })),
-    )
+    metrics.registerStrategies(strategies)
     const not = (): undefined => undefined
     metrics.add(
       ...stateReadings({

@@ -46,7 +46,7 @@ let prometheus: Running
 
 beforeAll(async () => {
   directory = await temporaryDirectory()
-  metrics.registerStrategies([{ name: 'weekly-eth', venue: 'gasless' }])
+  metrics.registerStrategies([{ name: 'weekly-eth' }])
   const healthy = { ok: true, reasons: [] }
   const probes = { health: () => healthy, ready: () => healthy }
   daemon = await createHttpServer({ host: HOST, port: 0, metrics, ...probes })
@@ -187,6 +187,7 @@ test('a halt notifies the day receiver with its runbook, and suppresses the aler
     runbook_url: `${DOCS}/alerts.md#tranchedhalted`,
   })
 
+  metrics.slots.inc({ strategy: 'weekly-eth', outcome: 'skipped' })
   metrics.skips.inc({ strategy: 'weekly-eth', reason: 'insufficient-balance' })
   const skipped = await waitFor('the skipped slot at the Alertmanager', () =>
     held('TranchedSlotsSkipped'),
@@ -211,6 +212,18 @@ test('the end of a halt is notified, and then the alerts that it suppressed', as
   await receivedBy('day', 'TranchedHalted', 'resolved')
   const { labels } = await receivedBy('day', 'TranchedSlotsSkipped', 'firing')
   expect(labels).toMatchObject({ strategy: 'weekly-eth', reason: 'insufficient-balance' })
+})
+
+test('the first failure and the first refusal of a strategy are notified, although their series begin with them', async () => {
+  const strategy = 'weekly-eth'
+  metrics.unfilled.inc({ strategy })
+  metrics.failures.inc({ strategy, venue: 'gasless', reason: 'order-failed' })
+  const failed = await receivedBy('day', 'TranchedOrderFailed', 'firing')
+  expect(failed.annotations['summary']).toBe('an order of weekly-eth on alpha failed: order-failed')
+  metrics.unfilled.inc({ strategy })
+  metrics.refusals.inc({ strategy, reason: 'digest-mismatch' })
+  const refused = await receivedBy('day', 'TranchedOrderRefused', 'firing')
+  expect(refused.labels).toMatchObject({ strategy, reason: 'digest-mismatch' })
 })
 
 test('a stopped daemon notifies the night receiver', async () => {

@@ -26,7 +26,7 @@ test('promtool accepts an empty exposition', async () => {
 
 test('promtool accepts an exposition with values of every kind', async () => {
   const metrics = createMetrics({ version: '1.0.0-rc.1+"quoted\\"' })
-  metrics.registerStrategies(NAMES.map((name) => ({ name, venue: 'gasless' })))
+  metrics.registerStrategies(NAMES.map((name) => ({ name })))
   const { log } = await captureLog({ level: 'error' })
   const observer = createObserver({ log, metrics })
   for (const strategy of NAMES)

@@ -29,7 +29,7 @@ import { openOutboxFile } from '../../observe/notify/outbox-file.ts'
 import { createObserver, type Observer } from '../../observe/observe.ts'
 import type { Clock, Journal } from '../../ports.ts'
 import { type StateSize, stateSize } from '../../store/maintenance/state-size.ts'
-import { assetsOf, kindOf, type Strategy } from '../../strategies/registry.ts'
+import type { Strategy } from '../../strategies/registry.ts'
 import type { Scrubber } from '../../system/scrubber.ts'
 import { type Io, mayColour } from '../process/io.ts'
 import { VERSION } from '../process/version.ts'
@@ -87,13 +87,7 @@ export async function openObserving(
     },
     /** Initializes the counters of strategies to 0. */
     registerStrategies: (strategies: readonly Strategy[]): void =>
-      metrics.registerStrategies(
-        strategies.map((strategy) => ({
-          name: strategy.name,
-          venue: kindOf(strategy).venue,
-          trades: assetsOf(strategy).map(({ token }) => token.symbol),
-        })),
-      ),
+      metrics.registerStrategies(strategies),
     /** Adds metrics that depend on the state and the running daemon. */
     watchState(watched: Watched) {
       const { feedUpdated } = metrics

@@ -16,28 +16,36 @@ export function briefText(amount: bigint, { symbol, decimals }: Unit): string {
 const PRICE_PLACES = 18
 
 /** `4003.2 USDC per WETH`, inverted if below one. `price`: base units of `sell` per `buy`. Undefined without a trade. */
-export function priceText(
-  price: Ratio,
-  { sell, buy }: { sell: Unit; buy: Unit },
-): string | undefined {
-  const { num, den } = price
-  if (num <= 0n || den <= 0n) return undefined
-  const [up, down] = wholeTokens(price, { sell, buy })
-  return up >= down
-    ? `${perUnit(up, down)} ${sell.symbol} per ${buy.symbol}`
-    : `${perUnit(down, up)} ${buy.symbol} per ${sell.symbol}`
+export function priceText(price: Ratio, sides: Sides): string | undefined {
+  return shownPrice(price, sides)?.text
 }
 
 /** A price bound as text, `not above 4200 USDC per WETH`. In the inverse direction a minimum becomes a maximum. */
-export function boundText(
-  bound: 'min' | 'max',
-  price: Ratio,
-  sides: { sell: Unit; buy: Unit },
-): string | undefined {
-  const text = priceText(price, sides)
-  if (text === undefined) return undefined
-  const [up, down] = wholeTokens(price, sides)
-  return `${(bound === 'max') === up >= down ? 'not above' : 'not below'} ${text}`
+export function boundText(bound: 'min' | 'max', price: Ratio, sides: Sides): string | undefined {
+  const shown = shownPrice(price, sides)
+  return (
+    shown && `${(bound === 'max') === shown.isInverted ? 'not below' : 'not above'} ${shown.text}`
+  )
+}
+
+type Sides = { readonly sell: Unit; readonly buy: Unit }
+type ShownPrice = Sides & { readonly text: string; readonly isInverted: boolean }
+
+/** Last text of each price: thousands of decisions show the same price and the same bounds. */
+const shownPrices = new WeakMap<Ratio, ShownPrice>()
+
+function shownPrice(price: Ratio, { sell, buy }: Sides): ShownPrice | undefined {
+  const last = shownPrices.get(price)
+  if (last?.sell === sell && last.buy === buy) return last
+  if (price.num <= 0n || price.den <= 0n) return undefined
+  const [up, down] = wholeTokens(price, { sell, buy })
+  const isInverted = up < down
+  const text = isInverted
+    ? `${perUnit(down, up)} ${buy.symbol} per ${sell.symbol}`
+    : `${perUnit(up, down)} ${sell.symbol} per ${buy.symbol}`
+  const shown = { sell, buy, text, isInverted }
+  shownPrices.set(price, shown)
+  return shown
 }
 
 /** A price and the bound it breaks: `4100 USDC per WETH, and price.max says not above 4000 USDC per WETH`. */

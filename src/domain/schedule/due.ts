@@ -46,6 +46,19 @@ export function opensAtMs(strategy: string, { jitterMs }: Schedule, slot: SlotSe
   return slot * 1000 + (jitterMs === 0 ? 0 : fnv1a(`${strategy}:${slot}`) % (jitterMs + 1))
 }
 
+/** When the next slot opens that has not opened yet, its jitter included, epoch seconds. */
+export function nextOpening(
+  strategy: string,
+  schedule: Schedule,
+  { lastSlotSeconds, nowMs }: Pick<DueQuery, 'lastSlotSeconds' | 'nowMs'>,
+): number | undefined {
+  const ripe = Math.floor((nowMs - schedule.jitterMs) / 1000)
+  let slot = nextSlot(schedule, Math.max(ripe, lastSlotSeconds))
+  while (slot !== undefined && opensAtMs(strategy, schedule, slot) <= nowMs)
+    slot = nextSlot(schedule, slot)
+  return slot && Math.ceil(opensAtMs(strategy, schedule, slot) / 1000)
+}
+
 /** Lateness counts from the maximum jitter of a slot. */
 function oldestHandledMs({ schedule, nowMs, startedAtMs }: DueQuery): number {
   const byLateness = nowMs - schedule.maxLatenessMs - schedule.jitterMs

@@ -3,7 +3,7 @@ import { durationText } from '../../domain/text/duration.ts'
 import type { DaemonState } from '../../journal/state/daemon-state.ts'
 import { type Skip, skip } from '../../strategies/decision/decision.ts'
 import type { ManualOrder } from '../../strategies/manual/manual-kind.ts'
-import { assetsOf, type Strategy } from '../../strategies/registry.ts'
+import { assetsOf, kindOf, type Strategy } from '../../strategies/registry.ts'
 import type { OrderContext } from '../../venues/context.ts'
 import { heldNow, heldText } from './hold.ts'
 
@@ -29,6 +29,17 @@ export function blockingSkip(question: Question): Skip | undefined {
     crowded(question) ??
     cooling(question)
   )
+}
+
+/**
+ * False if nothing can make the strategy's slot wait: no order in flight, no cooldown, no last slice that waits for the
+ * market. A cheap answer for thousands of strategies.
+ */
+export function mayWait({ state, strategy, account }: Omit<Question, 'nowMs'>): boolean {
+  if (state.intents.size > 0 || strategy.limits.cooldownMs > 0 || account.cooldownMs > 0)
+    return true
+  if (kindOf(strategy).slicedTotal(strategy) !== undefined) return true
+  return state.strategies.get(strategy.name)?.openSlots.length !== 0
 }
 
 function stopped({ state, strategy }: Question): Skip | undefined {

@@ -46,11 +46,24 @@ export function termsOfPrices(
   pricePath: ViewContext['pricePath'],
 ): string | undefined {
   if (!isBounded(strategy)) return undefined
+  const terms = termsOf(strategy, versionOf)
+  const last = digests.get(strategy)
+  if (last?.terms === terms && last.pricePath === pricePath) return last.digest
   const feeds = pairsOf(strategy).map(({ sell, buy }) =>
     pricePath(sell, buy)?.map(({ feed, inverted }) => `${feed.feed} ${inverted}`),
   )
-  return digestOf(`${termsOf(strategy, versionOf)} ${feeds.join()}`)
+  const digest = digestOf(`${terms} ${feeds.join()}`)
+  digests.set(strategy, { terms, pricePath, digest })
+  return digest
 }
+
+type LastDigest = Pick<ViewContext, 'pricePath'> & {
+  readonly terms: string
+  readonly digest: string
+}
+
+/** The last digest of each strategy in force: computing it takes longer than the rest of a decision. */
+const digests = new WeakMap<Strategy, LastDigest>()
 
 /**
  * Checks terms that no decision has used yet. If they look like a mistake at the current price, a live strategy that waits

@@ -40,13 +40,17 @@ export type ReadingsInput = {
 export function stateReadings(input: ReadingsInput): readonly Family[] {
   const { state, blocks, now } = input
   let seen: { readonly atMs: number; readonly caps: readonly CapUse[] } | undefined
-  // Two metrics share one reading.
+  // Two metrics share one reading. A strategy's caps appear once something counts against them.
   const caps = (): readonly CapUse[] => {
     const nowMs = now()
     if (seen !== undefined && Math.abs(nowMs - seen.atMs) <= CAPS_FRESH_MS) return seen.caps
-    const strategies = input.strategies()
-    seen = { atMs: nowMs, caps: capsOf(state, { ...input, strategies, nowMs }) }
-    return seen.caps
+    const strategies = [...input.strategies()].filter(
+      ({ name }) => state.strategies.get(name)?.lastOrderAtMs !== undefined,
+    )
+    const uses = capsOf(state, { ...input, strategies, nowMs })
+    const caps = uses.filter(({ strategy, used }) => strategy === undefined || used > 0n)
+    seen = { atMs: nowMs, caps }
+    return caps
   }
   const capGauge = (name: string, help: string, amountOf: (use: CapUse) => bigint): Family => {
     const read = () =>

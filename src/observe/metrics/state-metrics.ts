@@ -1,20 +1,10 @@
-import { DISK, type Make } from './family.ts'
+import { createStrategySeries, DISK, type Make } from './family.ts'
 
 export function stateMetrics(make: Make) {
   return {
     halted: make.gauge({
       name: 'tranched_halted',
       help: '1 while nothing new is signed, until it is resumed.',
-    }),
-    paused: make.gauge({
-      name: 'tranched_paused',
-      help: '1 while the strategy opens no slots, until it is resumed.',
-      labelNames: ['strategy'],
-    }),
-    held: make.gauge({
-      name: 'tranched_held',
-      help: '1 while the strategy waits for an approval and opens no slots.',
-      labelNames: ['strategy'],
     }),
     strategiesStale: make.gauge({
       name: 'tranched_strategies_stale',
@@ -36,6 +26,25 @@ export function stateMetrics(make: Make) {
     journalRecords: make.counter({
       name: 'tranched_journal_records_total',
       help: 'Journal records written by this process.',
+    }),
+  }
+}
+
+export function strategyStates() {
+  return {
+    paused: createStrategySeries({
+      type: 'gauge',
+      name: 'tranched_paused',
+      help: '1 while the strategy opens no slots, until it is resumed. Absent until it was paused.',
+      labelNames: ['strategy'],
+      beginsAbove0: true,
+    }),
+    held: createStrategySeries({
+      type: 'gauge',
+      name: 'tranched_held',
+      help: '1 while the strategy waits for an approval and opens no slots. Absent until it was held.',
+      labelNames: ['strategy'],
+      beginsAbove0: true,
     }),
   }
 }

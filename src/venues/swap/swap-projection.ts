@@ -122,9 +122,12 @@ export function isSwap(intent: Intent): intent is SwapIntent {
   return intent.venue === 'gasless'
 }
 
-export function openSwaps(state: DaemonState): readonly OpenSwap[] {
-  return [...state.intents.values()].filter((open) => open.venue === 'gasless')
+export function openSwaps({ intents }: DaemonState): readonly OpenSwap[] {
+  if (intents.size === 0) return NO_SWAPS
+  return [...intents.values()].filter((open) => open.venue === 'gasless')
 }
+
+const NO_SWAPS: readonly OpenSwap[] = []
 
 /** Base units of a token that a strategy's pending orders may still spend, signed or not. */
 export function promisedBy(state: DaemonState, token: Token, strategy: string): bigint {

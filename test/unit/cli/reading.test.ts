@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { history } from '../../../src/cli/commands/inspect/history.ts'
-import { status } from '../../../src/cli/commands/inspect/status.ts'
+import { type StatusReport, status } from '../../../src/cli/commands/inspect/status.ts'
 import { why } from '../../../src/cli/commands/inspect/why.ts'
 import { exportEntries } from '../../../src/cli/commands/money/export.ts'
 import { report } from '../../../src/cli/commands/money/report.ts'
@@ -13,6 +13,8 @@ import type { Io } from '../../../src/cli/process/io.ts'
 import type { Problem } from '../../../src/config/yaml/problem.ts'
 import { controlPath } from '../../../src/control/ask-control.ts'
 import { serveControl } from '../../../src/control/control-socket.ts'
+import { opensAtMs } from '../../../src/domain/schedule/due.ts'
+import type { Schedule } from '../../../src/domain/schedule/schedule.ts'
 import type { EventOf } from '../../../src/journal/events/registry.ts'
 import { slotsMissed } from '../../../src/journal/events/strategy/slots.ts'
 import { acquireLock } from '../../../src/store/lock/state-lock.ts'
@@ -348,4 +350,24 @@ describe('with a running daemon', () => {
     const { stdout } = await printed((io) => status({ config }, io, NOW_MS))
     expect(stdout).toMatch(/^weekly-eth +0 +0\/100 USDC +in 1h /m)
   })
+})
+
+test('status shows when the next slot opens, its jitter included, until it has opened', async () => {
+  const timezone = 'timezone: Europe/Berlin'
+  const strategy = edit(FILE, timezone, `${timezone}, jitter: 1h`)
+  const { config } = await aProject(EVENTS, { strategy })
+  const slot = Date.UTC(2027, 0, 18, 8) / 1_000
+  const opensMs = opensAtMs(STRATEGY, { jitterMs: 3_600_000 } as Schedule, slot)
+  expect(opensMs).toBeGreaterThan(slot * 1_000 + 60_000)
+  for (const nowMs of [NOW_MS, opensMs - 1]) {
+    const { stdout } = await printed((io) => status({ config, json: true }, io, nowMs))
+    const { strategies } = JSON.parse(stdout) as StatusReport
+    expect(strategies[0]?.nextSlotAt).toBe(
+      new Date(Math.ceil(opensMs / 1_000) * 1_000).toISOString().replace('.000', ''),
+    )
+  }
+  const { stdout } = await printed((io) => status({ config, json: true }, io, opensMs))
+  expect((JSON.parse(stdout) as StatusReport).strategies[0]?.nextSlotAt).toMatch(
+    /^2027-01-25T0[89]/,
+  )
 })

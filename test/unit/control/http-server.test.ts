@@ -38,6 +38,23 @@ test('metrics are served with the content type of the exposition format', async 
   expect(await response.text()).toBe('up 1\n')
 })
 
+test('metrics are compressed for a client that accepts it, and only for such a client', async () => {
+  const render = async () => 'up 1\n'.repeat(10_000)
+  const { address } = await start({ render })
+  for (const [accepted, encoding] of [
+    ['gzip', 'gzip'],
+    ['deflate, gzip;q=1.0, *;q=0.5', 'gzip'],
+    ['identity', null],
+    ['gzip;q=0', null],
+  ] as const) {
+    const response = await fetch(`${address}/metrics`, { headers: { 'accept-encoding': accepted } })
+    expect([accepted, response.headers.get('content-encoding')]).toEqual([accepted, encoding])
+    const length = Number(response.headers.get('content-length'))
+    expect(length < 1_000).toBe(encoding === 'gzip')
+    expect(await response.text()).toBe(await render())
+  }
+})
+
 test('probes answer 200 with details while healthy', async () => {
   const { address } = await start({ health: () => ({ ...fine, details: { lastTickAgeMs: 12 } }) })
   const response = await fetch(`${address}/healthz?verbose`)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { opensAtMs } from '../../../src/domain/schedule/due.ts'
 import { scheduleKey } from '../../../src/domain/schedule/schedule.ts'
 import { CRON_GRACE_MS, Upcoming } from '../../../src/engine/upcoming.ts'
 import { reduce } from '../../../src/journal/events/registry.ts'
@@ -72,4 +73,13 @@ test.each([
   expect(upcoming.wakeMs(FROM * 1_000)).toBe(soonest)
   expect(upcoming.nextOf('minutely')).toBeUndefined()
   expect(upcoming.dueAt((FROM + MINUTE) * 1_000)).toEqual([])
+})
+
+test('a slot with jitter opens when its jitter has passed, to the full second after', () => {
+  const schedule = aSchedule('0 * * * *', { jitterMs: 600_000 })
+  const { upcoming } = upcomingOf(aStrategy({ name: 'hourly', schedule }))
+  const opensMs = opensAtMs('hourly', schedule, FROM + 60 * MINUTE)
+  expect(upcoming.opensOf('hourly')).toBe(Math.ceil(opensMs / 1_000))
+  expect(upcoming.opensOf('hourly')).toBeGreaterThan(FROM + 60 * MINUTE)
+  expect(upcoming.opensOf('unknown')).toBeUndefined()
 })

@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest'
-import { FAILURE_REASONS, REFUSAL_REASONS } from '../../../src/domain/order/reason.ts'
-import { createClosedCounter, createReadGauge } from '../../../src/observe/metrics/family.ts'
+import {
+  createReadGauge,
+  createStrategyHistogram,
+  createStrategySeries,
+} from '../../../src/observe/metrics/family.ts'
 import { createMetrics } from '../../../src/observe/metrics.ts'
 
 function counter() {
-  return createClosedCounter({
+  return createStrategySeries({
+    type: 'counter',
     name: 'x_total',
     help: 'What is counted.',
     labelNames: ['strategy', 'reason'],
@@ -60,26 +64,41 @@ test('a read gauge is read at each scrape, and drops absent series', () => {
   expect([...gauge.text()].join('')).toBe('# HELP g h\n# TYPE g gauge\n\n')
 })
 
-test('every failure and refusal reason is exposed at 0 for every strategy from the start', async () => {
-  const metrics = createMetrics({ version: '1' })
-  metrics.registerStrategies([
-    { name: 'buy', venue: 'gasless', trades: ['USDC', 'WETH'] },
-    { name: 'claim', venue: 'aggregated' },
+test('a removed series is absent until its next value', () => {
+  const gauge = createStrategySeries({
+    ...{ type: 'gauge', name: 'g', help: 'h', labelNames: ['strategy'] },
+  })
+  gauge.set({ strategy: 'a' }, 5)
+  gauge.set({ strategy: 'b' }, 0)
+  gauge.remove({ strategy: 'a' })
+  expect([...gauge.text()].join('')).toBe('# HELP g h\n# TYPE g gauge\ng{strategy="b"} 0\n\n')
+  gauge.set({ strategy: 'a' }, 6)
+  expect([...gauge.text()].join('')).toContain('g{strategy="a"} 6\n')
+})
+
+test('a gauge that begins above 0 shows a 0 only after another value', () => {
+  const gauge = createStrategySeries({
+    ...{ type: 'gauge', name: 'g', help: 'h', labelNames: ['strategy'], beginsAbove0: true },
+  })
+  gauge.set({ strategy: 'a' }, 0)
+  expect([...gauge.text()].join('')).not.toContain('strategy')
+  gauge.set({ strategy: 'a' }, 1)
+  gauge.set({ strategy: 'a' }, 0)
+  expect([...gauge.text()].join('')).toContain('g{strategy="a"} 0\n')
+})
+
+test('a histogram of a strategy begins with its first observation and counts each in every bucket above it', () => {
+  const histogram = createStrategyHistogram({ name: 'h', help: 'x', buckets: [-5, 0, 10] })
+  expect([...histogram.text()].join('')).toBe('# HELP h x\n# TYPE h histogram\n\n')
+  for (const value of [-7, 0, 4, 99.5]) histogram.observe({ strategy: 'a' }, value)
+  expect([...histogram.text()].join('').split('\n').slice(2, -2)).toEqual([
+    'h_bucket{strategy="a",le="-5"} 1',
+    'h_bucket{strategy="a",le="0"} 2',
+    'h_bucket{strategy="a",le="10"} 3',
+    'h_bucket{strategy="a",le="+Inf"} 4',
+    'h_sum{strategy="a"} 96.5',
+    'h_count{strategy="a"} 4',
   ])
-  const text = await metrics.render()
-  for (const reason of FAILURE_REASONS) {
-    expect(text).toContain(
-      `tranched_failures_total{strategy="buy",venue="gasless",reason="${reason}"} 0\n`,
-    )
-    expect(text).toContain(
-      `tranched_failures_total{strategy="claim",venue="aggregated",reason="${reason}"} 0\n`,
-    )
-  }
-  for (const reason of REFUSAL_REASONS)
-    expect(text).toContain(`tranched_refusals_total{strategy="claim",reason="${reason}"} 0\n`)
-  expect(text).toContain('tranched_skips_total{strategy="buy",reason="insufficient-balance"} 0\n')
-  expect(text).toContain('tranched_volume_total{strategy="buy",token="WETH",side="buy"} 0\n')
-  expect(text).toContain('tranched_fees_total{venue="aggregated",token="ETH",what="charge"} 0\n')
 })
 
 test('concurrent scrapes share one text', async () => {
@@ -100,10 +119,10 @@ test('concurrent scrapes share one text', async () => {
   expect(await metrics.render()).toContain('g 2\n')
 })
 
-test('other work gets its turns while metrics of a thousand strategies are rendered', async () => {
+test('other work gets its turns while metrics of thousands of strategies are rendered', async () => {
   const metrics = createMetrics({ version: '1' })
   metrics.registerStrategies(
-    Array.from({ length: 1_000 }, (_, index) => ({ name: `strategy-${index}`, venue: 'gasless' })),
+    Array.from({ length: 30_000 }, (_, index) => ({ name: `strategy-${index}` })),
   )
   let turns = 0
   let isDone = false

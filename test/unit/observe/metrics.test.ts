@@ -21,19 +21,17 @@ test('gauges named as totals are left out', async () => {
   expect(gauges.filter((name) => name?.endsWith('_total'))).toEqual([])
 })
 
-test('registered strategies count fills and every outcome from zero', async () => {
+test('registered strategies count every outcome and orders without a fill from zero, and nothing else', async () => {
   const metrics = createMetrics({ version: '1' })
-  metrics.registerStrategies([
-    dca('weekly-eth'),
-    dca('daily-eth'),
-    { name: 'claim', venue: 'aggregated' },
-  ])
+  metrics.registerStrategies([{ name: 'weekly-eth' }])
   const text = await metrics.render()
-  expect(text).toContain('tranched_fills_total{strategy="weekly-eth",venue="gasless"} 0')
-  expect(text).toContain('tranched_fills_total{strategy="claim",venue="aggregated"} 0')
-  expect(text).not.toContain('tranched_fills_total{strategy="claim",venue="gasless"}')
-  for (const outcome of ['filled', 'skipped', 'refused', 'failed', 'expired', 'missed'])
-    expect(text).toContain(`tranched_slots_total{strategy="daily-eth",outcome="${outcome}"} 0`)
+  const series = text.split('\n').filter((line) => line.includes('strategy="'))
+  expect(series).toEqual([
+    ...['filled', 'skipped', 'refused', 'failed', 'expired', 'missed'].map(
+      (outcome) => `tranched_slots_total{strategy="weekly-eth",outcome="${outcome}"} 0`,
+    ),
+    'tranched_unfilled_total{strategy="weekly-eth"} 0',
+  ])
 })
 
 test('an unused queue has depth zero', async () => {
@@ -44,9 +42,9 @@ test('an unused queue has depth zero', async () => {
 
 test('registering a strategy again keeps its counts', async () => {
   const metrics = createMetrics({ version: '1' })
-  metrics.registerStrategies([dca('weekly-eth')])
+  metrics.registerStrategies([{ name: 'weekly-eth' }])
   metrics.fills.inc({ strategy: 'weekly-eth', venue: 'gasless' })
-  metrics.registerStrategies([dca('weekly-eth')])
+  metrics.registerStrategies([{ name: 'weekly-eth' }])
   expect(await metrics.render()).toContain(
     'tranched_fills_total{strategy="weekly-eth",venue="gasless"} 1',
   )
@@ -61,10 +59,12 @@ test('two registries in one process do not share values', async () => {
 
 test('each of a thousand strategies is rendered', async () => {
   const metrics = createMetrics({ version: '1' })
-  metrics.registerStrategies(Array.from({ length: 1_000 }, (_, index) => dca(`strategy-${index}`)))
+  metrics.registerStrategies(
+    Array.from({ length: 1_000 }, (_, index) => ({ name: `strategy-${index}` })),
+  )
   const text = await metrics.render()
   for (const name of ['strategy-0', 'strategy-999'])
-    expect(text).toContain(`tranched_fills_total{strategy="${name}",venue="gasless"} 0`)
+    expect(text).toContain(`tranched_unfilled_total{strategy="${name}"} 0`)
 })
 
 test('label values that look like ids become other', () => {
@@ -82,7 +82,3 @@ test('a label keeps its first 64 values', () => {
   expect(shown.has('other')).toBe(true)
   expect(route('route-0')).toBe('route-0')
 })
-
-function dca(name: string) {
-  return { name, venue: 'gasless' } as const
-}

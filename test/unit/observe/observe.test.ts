@@ -97,7 +97,7 @@ test.each([
 
 test('a fill counts once for its strategy and venue, and sets the time of the last fill', async () => {
   const { observe, metrics } = await rig()
-  metrics.registerStrategies([{ name: 'weekly-eth', venue: 'gasless' }])
+  metrics.registerStrategies([{ name: 'weekly-eth' }])
   const before = Date.now() / 1_000
   observe(fill(1n, 1n))
   const text = await metrics.render()

@@ -2,7 +2,7 @@ import { DAY_MS } from '../../../domain/cap-windows.ts'
 import { ETHER, type Token } from '../../../domain/money/token.ts'
 import type { Address } from '../../../domain/money/units.ts'
 import { reasonText } from '../../../domain/order/reason.ts'
-import { nextSlot } from '../../../domain/schedule/calendar.ts'
+import { nextOpening } from '../../../domain/schedule/due.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import { durationText } from '../../../domain/text/duration.ts'
 import { briefDecimal } from '../../../domain/text/grouped.ts'
@@ -286,9 +286,10 @@ function nextOf(
   { view, nowMs }: StatusInput,
 ): string | null {
   if (strategy?.enabled !== true) return null
-  const after = Math.max(Math.floor(nowMs / 1000), record?.lastSlotSeconds ?? 0)
-  const next = nextSlot(scheduleOf(view.state, strategy), after)
-  return next === undefined ? null : instantText(next)
+  const { lastSlotSeconds = 0 } = record ?? {}
+  const schedule = scheduleOf(view.state, strategy)
+  const opens = nextOpening(strategy.name, schedule, { lastSlotSeconds, nowMs })
+  return opens === undefined ? null : instantText(opens)
 }
 
 function tokenOf(address: Address, settings: Settings | undefined): Token | undefined {

@@ -64,8 +64,9 @@ export const OUTCOME_OUTPUTS = {
       const details = tag === 'refused' ? { reason, detail } : { venue, reason, detail }
       return line(`${tag} ${strategy}: ${reason}, ${detail}`, details, details)
     },
-    measure({ refusals, failures }, event, { intent: { strategy, venue } }) {
+    measure({ refusals, failures, unfilled }, event, { intent: { strategy, venue } }) {
       const end = orderEndOf(event)
+      if (end.tag === 'refused' || end.tag === 'failed') unfilled.inc({ strategy })
       if (end.tag === 'refused') refusals.inc({ strategy, reason: end.reason })
       if (end.tag === 'failed') failures.inc({ strategy, venue, reason: end.reason })
     },

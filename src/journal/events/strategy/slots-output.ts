@@ -53,8 +53,8 @@ export const SLOT_OUTPUTS = {
         intents,
       })
     },
-    measure({ slotLateness, slotWaiting }, { strategy, slotSeconds }, _, atMs) {
-      slotLateness.observe(seconds(atMs - slotSeconds * 1_000))
+    measure({ slotLateness, slotWaiting }, { strategy, slotSeconds, decidedAtMs }, _, atMs) {
+      slotLateness.observe(seconds((decidedAtMs ?? atMs) - slotSeconds * 1_000))
       slotWaiting.set({ strategy }, 0)
     },
     notify: null,
