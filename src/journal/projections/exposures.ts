@@ -21,7 +21,10 @@ export type ExposureTotals = {
 /** Base units of one token: what live permits may still take, and what used permits took. */
 type ExposureSum = { live: bigint; readonly used: UsedSums }
 
-/** Used permits in time order. `upTo[n]` is the sum of the first n, so that any window's sum is one subtraction. */
+/**
+ * Used permits in time order. `upTo[n] - upTo[0]` is the sum of the first n, so that any window's sum is one subtraction, and
+ * the oldest leaves without a change of the rest.
+ */
 type UsedSums = { readonly atMs: number[]; readonly upTo: bigint[] }
 
 /** Adds an exposure as the newest, replacing one with the same key. */
@@ -150,12 +153,16 @@ function insertUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
   for (let n = before + 1; n < upTo.length; n += 1) upTo[n] = at(upTo, n) + exposure.amount
 }
 
-/** The oldest is removed at most once a minute, others mostly soon after they were added, so few sums follow. */
+/** Others than the oldest are mostly removed soon after they were added, so few sums follow. */
 function removeUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
   let index = countUpTo(atMs, exposure.atMs) - 1
   // Among several at one time, removes the one with its own amount: another's would leave falling sums.
   while (index > 0 && at(upTo, index + 1) - at(upTo, index) !== exposure.amount) index -= 1
   atMs.splice(index, 1)
+  if (index === 0) {
+    upTo.shift()
+    return
+  }
   upTo.splice(index + 1, 1)
   for (let n = index + 1; n < upTo.length; n += 1) upTo[n] = at(upTo, n) - exposure.amount
 }
