@@ -12,6 +12,12 @@ const WETH_ASSET = asset('WETH', WETH, 18)
 export const bound = () => ({ type: 'bound', mode: 'live', chainId: CHAIN_ID, genesisHash: hex(1), owner: OWNER })
 export const scheduled = (strategy) => ({ type: 'strategy-scheduled', strategy, scheduleKey: 'x', fromSeconds: 0 })
 
+/** The wallet's activity was compared with the chain, so older claims are forgotten. */
+export const compared = (number) => ({
+  ...{ type: 'wallet-compared', chainId: CHAIN_ID, wallet: OWNER, sinceBlock: 0n },
+  ...{ blockNumber: BigInt(number), transactionCount: 0, nestedNonce: undefined },
+})
+
 /**
  * The six records of one filled order, in the groups in which the daemon appends them. `number` makes ids and hashes
  * unique. With a `blockHash` the fill is watched until a `fills-final` record.

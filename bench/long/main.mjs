@@ -24,7 +24,7 @@ const { values } = parseArgs({
 })
 const SIZES = { few: Number(values.few), many: Number(values.records) }
 /** Raise it when the journal's files, or what `make-journal.mjs` writes, change. */
-const FORMAT = 1
+const FORMAT = 2
 const KEEP_FILES = 8
 const DAY_MS = 86_400_000
 /** Seconds and MiB with many records. `ratio` is over few. */

@@ -3,7 +3,7 @@
 import { open } from 'node:fs/promises'
 import { deriveJournalKey } from '../../src/signing/keys/journal-key.ts'
 import { openJournal } from '../../src/store/file/journal-file.ts'
-import { appendsOf, bound, hex, scheduled } from '../filled-order.mjs'
+import { appendsOf, bound, compared, hex, scheduled } from '../filled-order.mjs'
 
 const { dir, archive, keepFiles, privateKey, records, untilMs } = JSON.parse(process.argv[2])
 const YEAR_MS = 365 * 86_400_000
@@ -12,6 +12,8 @@ const STRATEGIES = ['dca-0', 'dca-1', ...[0, 1, 2, 3, 4, 5].map((at) => `grid-${
 const RARE = 'weekly'
 const SKIP_EVERY = 50
 const FINAL_EVERY = 10
+/** About an hour. */
+const COMPARED_EVERY = 20
 const APPENDS_AT_ONCE = 600
 
 /** A file without a sync. */
@@ -49,7 +51,7 @@ async function append(...events) {
 await append(bound())
 for (const strategy of [...STRATEGIES, RARE]) await append(scheduled(strategy))
 /** Six records an order, and a little more for skipped slots and finality. */
-const stepMs = YEAR_MS / (records / 6.1)
+const stepMs = YEAR_MS / (records / 6.16)
 const slots = []
 let unfinal = []
 let week = -1
@@ -72,6 +74,7 @@ for (let order = 0; written < records; order += 1) {
   if (unfinal.length < FINAL_EVERY) continue
   await append({ type: 'fills-final', orders: unfinal, blockNumber: BigInt(order) })
   unfinal = []
+  if (order % COMPARED_EVERY === COMPARED_EVERY - 1) await append(compared(order))
 }
 await Promise.all(pending)
 // Snapshot and archiving under way are a daemon's, too. Then the process ends without closing anything.

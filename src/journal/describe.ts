@@ -14,15 +14,16 @@ import { emptyState } from './state/state-image.ts'
 
 /**
  * Describes a journal, oldest record first. Records around a gap are described as far as possible. `now` is the state that
- * all records together produce, `state` the one that they are reduced into.
+ * all records together produce, `state` the one that they are reduced into, `after` the record that `state` includes.
  */
 export async function* describeAll(
   records: AsyncIterable<JournalRecord>,
   now: DaemonState,
   state = emptyState(),
+  after = 0,
 ): AsyncGenerator<ReadRecord> {
   let isWhole = true
-  let seq = 0
+  let seq = after
   for await (const record of records) {
     seq += 1
     if (record.seq !== seq) {
