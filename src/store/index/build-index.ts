@@ -43,20 +43,23 @@ export async function buildIndex(options: BuildOptions): Promise<number> {
   const index = await JournalIndex.open({ ...options, onMissing, isBeside: true })
   const from = index.sides.length
   if (from >= segments.length - 1) return 0
+  const made = (): number => index.sides.length - from
   const firsts = new Set(segments.slice(from).map(({ firstSeq }) => firstSeq))
   const reading = inSlices(
     index.summarised(from, (seq) => firsts.has(seq)),
     rest,
   )
-  for await (const { read, state, summary } of reading) {
-    const { seq, hash } = read.record
-    const [segment, next] = segments.slice(index.sides.length)
-    if (!isWhole || segment === undefined || next === undefined) break
-    if (seq !== next.firstSeq - 1) continue
-    const end = { lastSeq: seq, hash }
-    index.sides.push(await makeSideFile(segment, end, { index, state, summary, options }))
+  for await (const part of reading) {
+    for (const { read, state, summary } of part) {
+      const { seq, hash } = read.record
+      const [segment, next] = segments.slice(index.sides.length)
+      if (!isWhole || segment === undefined || next === undefined) return made()
+      if (seq !== next.firstSeq - 1) continue
+      const end = { lastSeq: seq, hash }
+      index.sides.push(await makeSideFile(segment, end, { index, state, summary, options }))
+    }
   }
-  return index.sides.length - from
+  return made()
 }
 
 /** Removes side files that do not fit. Reads each as a whole: making missing ones checks only how they begin. */

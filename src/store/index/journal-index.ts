@@ -1,8 +1,7 @@
 import type { Token } from '../../domain/money/token.ts'
-import { describeAll } from '../../journal/describe.ts'
+import { Description } from '../../journal/describe.ts'
 import type { SlotRange } from '../../journal/events/event.ts'
-import { type ReadRecord, slotsOf } from '../../journal/events/registry.ts'
-import { programEnded } from '../../journal/events/strategy/strategies.ts'
+import type { ReadRecord } from '../../journal/events/registry.ts'
 import { Ledger, LedgerBase, type LedgerImage } from '../../journal/ledger/ledger.ts'
 import type { CostMethod, PositionsImage } from '../../journal/ledger/positions.ts'
 import { type Posted, SegmentSummary, type SlotMark } from '../../journal/segment-summary.ts'
@@ -10,8 +9,8 @@ import type { DaemonState } from '../../journal/state/daemon-state.ts'
 import { emptyState, restoreState, type StateImage } from '../../journal/state/state-image.ts'
 import type { JournalKey } from '../../signing/keys/journal-key.ts'
 import { fileSize } from '../../system/durable-file.ts'
-import { GENESIS } from '../file/journal-codec.ts'
-import { type MissingRecords, readRecords } from '../file/journal-reader.ts'
+import { type CheckedLine, decodeRecord, GENESIS } from '../file/journal-codec.ts'
+import { type MissingRecords, readLines } from '../file/journal-reader.ts'
 import type { Segment } from '../file/segments.ts'
 import {
   imageIn,
@@ -21,6 +20,7 @@ import {
   type SideFile,
   UnfitSideFileError,
 } from './side-file.ts'
+import { about, byStrategy, overlaps, runsOf, type Wanted } from './wanted-slots.ts'
 
 /** Files of a journal. */
 export type IndexFiles = {
@@ -99,7 +99,7 @@ export class JournalIndex {
   /** All records that concern these slots or end their strategy's program, or simply all, oldest first. */
   async *records(slots?: readonly SlotRange[]): AsyncGenerator<ReadRecord> {
     if (slots === undefined) {
-      yield* this.#described(0)
+      for await (const reads of this.#described(0)) yield* reads
       return
     }
     const wanted = byStrategy(slots)
@@ -110,7 +110,7 @@ export class JournalIndex {
     })
     for (const [from, until] of runsOf(files)) yield* about(this.#described(from, until), wanted)
     const { reads } = await this.#restOf()
-    yield* about(reads ?? this.#described(this.sides.length), wanted)
+    yield* about(reads === undefined ? this.#described(this.sides.length) : [reads], wanted)
   }
 
   /**
@@ -192,29 +192,42 @@ export class JournalIndex {
 
   /**
    * Reads the records after the first `from` files with their state, and a summary that begins anew where `begins` says so.
-   * The first ones read may be earlier.
+   * The first ones read may be earlier. Iterate each part once, in order.
    */
-  async *summarised(from: number, begins: (seq: number) => boolean): AsyncGenerator<Summarised> {
+  async *summarised(
+    from: number,
+    begins: (seq: number) => boolean,
+  ): AsyncGenerator<Iterable<Summarised>> {
     const state = emptyState()
     const files = await this.#restore(state, from)
     let summary = SegmentSummary.after(state)
-    for await (const read of this.#reduced(state, files)) {
-      if (begins(read.record.seq)) summary = summary.next()
-      if (read.context !== undefined) summary.take(read)
-      yield { read, state, summary }
+    function* summarise(reads: Iterable<ReadRecord>): Generator<Summarised> {
+      for (const read of reads) {
+        if (begins(read.record.seq)) summary = summary.next()
+        if (read.context !== undefined) summary.take(read)
+        yield { read, state, summary }
+      }
     }
+    for await (const reads of this.#reduced(state, files)) yield summarise(reads)
   }
 
   /** The records of the files from `from` until `until`, by number. */
-  async *#described(from: number, until?: number): AsyncGenerator<ReadRecord> {
+  async *#described(from: number, until?: number): AsyncGenerator<Iterable<ReadRecord>> {
     const state = emptyState()
     const files = await this.#restore(state, from)
     const firstSeq = this.#firstSeqOf(from)
-    for await (const read of this.#reduced(state, files, until))
-      if (read.record.seq >= firstSeq) yield read
+    function* later(reads: Iterable<ReadRecord>): Generator<ReadRecord> {
+      for (const read of reads) if (read.record.seq >= firstSeq) yield read
+    }
+    for await (const reads of this.#reduced(state, files, until)) yield later(reads)
   }
 
-  async *#reduced(state: DaemonState, files: number, until?: number): AsyncGenerator<ReadRecord> {
+  /** Records after the first `files` files, whose state is given. */
+  async *#reduced(
+    state: DaemonState,
+    files: number,
+    until?: number,
+  ): AsyncGenerator<Iterable<ReadRecord>> {
     const { segments, now, key, isBeside, onMissing } = this.#options
     const before = this.sides[files - 1]
     const start = before === undefined ? GENESIS : { seq: before.lastSeq, hash: before.hash }
@@ -226,10 +239,12 @@ export class JournalIndex {
       if (!this.#reported.has(missing.from)) onMissing?.(missing)
       this.#reported.add(missing.from)
     }
-    const records = readRecords(read, {
-      ...{ key, start, bytes, isBeside, onMissing: onMissing && miss },
-    })
-    yield* describeAll(records, now, state, start.seq)
+    const description = new Description(now, state, start.seq)
+    function* describe(lines: readonly CheckedLine[]): Generator<ReadRecord> {
+      for (const { line } of lines) yield description.take(decodeRecord(line))
+    }
+    const options = { key, start, bytes, isBeside, onMissing: onMissing && miss }
+    for await (const lines of readLines(read, options)) yield describe(lines)
   }
 
   /** Restores the last state kept within that many files. Returns how many it includes. */
@@ -273,10 +288,12 @@ export class JournalIndex {
     const reads: ReadRecord[] = []
     let rest: SegmentSummary | undefined
     const begins = (seq: number): boolean => rest === undefined && seq >= firstSeq
-    for await (const { read, summary } of this.summarised(from, begins)) {
-      if (read.record.seq < firstSeq) continue
-      rest = summary
-      if (isKept) reads.push(read)
+    for await (const part of this.summarised(from, begins)) {
+      for (const { read, summary } of part) {
+        if (read.record.seq < firstSeq) continue
+        rest = summary
+        if (isKept) reads.push(read)
+      }
     }
     const summary = rest ?? new SegmentSummary(new Map())
     return { summary, reads: isKept ? reads : undefined }
@@ -306,51 +323,4 @@ export class JournalIndex {
 
 function unlessUnfit(error: unknown): undefined {
   if (!(error instanceof UnfitSideFileError)) throw error
-}
-
-/** Slots by strategy. */
-type Wanted = ReadonlyMap<string, readonly SlotRange[]>
-
-function byStrategy(slots: readonly SlotRange[]): Wanted {
-  const wanted = new Map<string, SlotRange[]>()
-  for (const each of slots) {
-    const own = wanted.get(each.strategy) ?? []
-    wanted.set(each.strategy, own)
-    own.push(each)
-  }
-  return wanted
-}
-
-function overlaps(
-  wanted: Wanted,
-  [strategy, first, last]: readonly [string, number, number, ...unknown[]],
-): boolean {
-  const slots = wanted.get(strategy) ?? []
-  return slots.some(({ firstSeconds, lastSeconds }) => firstSeconds <= last && first <= lastSeconds)
-}
-
-async function* about(
-  reads: AsyncIterable<ReadRecord> | Iterable<ReadRecord>,
-  wanted: Wanted,
-): AsyncGenerator<ReadRecord> {
-  for await (const read of reads) {
-    const { event } = read
-    const isEnd = programEnded.is(event) && wanted.has(event.strategy)
-    if (isEnd || slotsOf(read).some((each) => overlaps(wanted, spanOf(each)))) yield read
-  }
-}
-
-function spanOf({ strategy, firstSeconds, lastSeconds }: SlotRange) {
-  return [strategy, firstSeconds, lastSeconds] as const
-}
-
-/** Ascending numbers as runs without gaps; ends are exclusive. */
-function runsOf(numbers: readonly number[]): readonly (readonly [from: number, until: number])[] {
-  const runs: [number, number][] = []
-  for (const number of numbers) {
-    const last = runs.at(-1)
-    if (last?.[1] === number) last[1] = number + 1
-    else runs.push([number, number + 1])
-  }
-  return runs
 }
