@@ -6,7 +6,7 @@ const asset = (symbol, address, decimals) => ({
   token: { symbol, chain: 'base', chainId: CHAIN_ID, address, decimals },
   native: false,
 })
-const USDC_ASSET = asset('USDC', USDC, 6)
+export const USDC_ASSET = asset('USDC', USDC, 6)
 const WETH_ASSET = asset('WETH', WETH, 18)
 
 export const bound = () => ({ type: 'bound', mode: 'live', chainId: CHAIN_ID, genesisHash: hex(1), owner: OWNER })

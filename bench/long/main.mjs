@@ -78,6 +78,10 @@ async function journalOf(records, service) {
       journal: { archive: join(place, 'archive'), keepFiles: KEEP_FILES },
     },
   })
+  const indexed = await runProgram(await programOf('index-journal'), {
+    ...{ dir: state, archive: join(place, 'archive'), keepFiles: KEEP_FILES, privateKey: PRIVATE_KEY },
+  })
+  process.stderr.write(`${records} records: ${JSON.stringify(indexed)}\n`)
   return { ...JSON.parse(readFileSync(facts, 'utf8')), state, config }
 }
 

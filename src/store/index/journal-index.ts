@@ -2,6 +2,7 @@ import type { Token } from '../../domain/money/token.ts'
 import { Description } from '../../journal/describe.ts'
 import type { SlotRange } from '../../journal/events/event.ts'
 import type { ReadRecord } from '../../journal/events/registry.ts'
+import { sharingTokens } from '../../journal/ledger/entry.ts'
 import { Ledger, LedgerBase, type LedgerImage } from '../../journal/ledger/ledger.ts'
 import type { CostMethod, PositionsImage } from '../../journal/ledger/positions.ts'
 import { type Posted, SegmentSummary, type SlotMark } from '../../journal/segment-summary.ts'
@@ -171,8 +172,11 @@ export class JournalIndex {
   }
 
   async *#postedInSides(from: number): AsyncGenerator<Posted> {
+    const tokens = new Map<string, Token>()
     for (let at = from; at < this.sides.length; at += 1)
-      for await (const line of this.#part(at, 'posted')) yield* line as readonly Posted[]
+      for await (const line of this.#part(at, 'posted'))
+        for (const [seq, posting] of line as readonly Posted[])
+          yield [seq, sharingTokens(posting, tokens)]
   }
 
   /** Most files, of the first `files`, whose ledger is kept. Any value token will do if none is given. */
