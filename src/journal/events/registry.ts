@@ -134,8 +134,8 @@ export function slotsOf({
 
 /** Of the id of an intent, or of its attempt. */
 function slotOfOrder(id: string | undefined): readonly SlotRange[] {
-  const [strategy = '', slot, leg] = id?.split(':') ?? []
-  const slotSeconds = Number(slot)
+  const [strategy = '', slot = '', leg] = id?.split(':') ?? []
+  const slotSeconds = Number.parseInt(slot, 10)
   if (leg === undefined) return []
   return [{ strategy, firstSeconds: slotSeconds, lastSeconds: slotSeconds }]
 }
