@@ -9,6 +9,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { IntentId } from '../../../src/domain/order/intent.ts'
+import type { JournalEvent } from '../../../src/journal/events/registry.ts'
 import { readJournal } from '../../../src/store/file/journal-snapshot.ts'
 import { sideFileOf } from '../../../src/store/file/segments.ts'
 import { listFiles } from '../../../src/store/file/state-files.ts'
@@ -18,8 +20,10 @@ import { backUp } from '../../../src/store/maintenance/backup.ts'
 import { rebuildSnapshot } from '../../../src/store/maintenance/rebuild.ts'
 import { restoreState } from '../../../src/store/maintenance/restore.ts'
 import { isSound, proveState } from '../../../src/store/maintenance/state-proof.ts'
+import { answersOf, answersOfRecords } from '../../support/state/index-answers.ts'
 import {
   BOUND,
+  bytes32,
   filledSlot,
   intentOf,
   STRATEGY,
@@ -63,6 +67,15 @@ async function make(more: Partial<BuildOptions> = {}): Promise<number> {
   const made = await beside((files) => buildIndex({ ...files, ...MADE, ...more }))
   await close()
   return made
+}
+
+/** The same event of an order that sells what the others buy. */
+function sale(event: JournalEvent): JournalEvent {
+  if (event.type !== 'slot-opened') return event
+  const intents = event.intents.map((intent) =>
+    intent.venue === 'gasless' ? { ...intent, sell: intent.buy, buy: intent.sell } : intent,
+  )
+  return { ...event, intents }
 }
 
 const namesIn = (place: string): string[] => readdirSync(join(place, 'journal')).sort()
@@ -131,6 +144,46 @@ describe('an index', () => {
     await expect(async () => {
       for await (const _ of index.records());
     }).rejects.toThrow(/was altered|is not a journal record|does not follow/)
+  })
+
+  test('gives the figures since any time, with costs of earlier purchases and fills that are not final', async () => {
+    dir = join(temporaryDirectory(), 'state')
+    const archive = ''
+    let nowMs = 1_000_000
+    const clock = { now: () => nowMs }
+    const { journal, close } = await openForTest(dir, {
+      key: PLAIN_KEY,
+      segmentBytes: 6_000,
+      clock,
+    })
+    await journal.append(OWN, scheduled())
+    for (let slot = FIRST_SLOT; slot < FIRST_SLOT + SLOTS; slot += 1) {
+      nowMs += 60_000
+      for (const event of filledSlot(slot))
+        await journal.append(slot % 3 === 0 ? sale(event) : event)
+      // The newest five stay open to a reorganisation, which removes one of an earlier file.
+      const orders = [...journal.state.unfinal.keys()].slice(0, -5)
+      if (orders.length > 0)
+        await journal.append({ type: 'fills-final', orders, blockNumber: 13_000n })
+    }
+    const [first = ''] = journal.state.unfinal.keys()
+    const [strategy, slot] = first.split(':')
+    const intentId = `${strategy}:${slot}:0` as IntentId
+    const block = { blockNumber: 13_001n, blockHash: bytes32(4) }
+    await journal.append({ type: 'fill-reopened', intentId, attempt: 1, ...block })
+    await close()
+    await make()
+    const index = await (await readJournal(dir)).index({ archive: undefined, madeBy: '1' })
+    expect(index.sides.filter(({ ledgerIn }) => ledgerIn === token.address).length).toBeGreaterThan(
+      4,
+    )
+    for (let sinceMs = 1_000_000; sinceMs <= nowMs + 60_000; sinceMs += 30_000) {
+      const slotName = { strategy: STRATEGY, slotSeconds: FIRST_SLOT + 3 }
+      const question = { limit: 3, strategy: undefined, slot: slotName, sinceMs, valueToken: token }
+      expect(await answersOf(index, question)).toEqual(
+        await answersOfRecords(dir, archive, question),
+      )
+    }
   })
 
   test('stops before missing records', async () => {
