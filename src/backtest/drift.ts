@@ -67,7 +67,7 @@ export class LiveDays {
 
   add(read: ReadRecord): void {
     const { event } = read
-    if (read.context !== undefined && postingOf(read) !== undefined) this.#ledger.post(read)
+    if (read.context !== undefined) this.#ledger.post(postingOf(read))
     if (strategyScheduled.is(event) && !this.begins.has(event.strategy))
       this.begins.set(event.strategy, event.fromSeconds + 1)
     if (slotOpened.is(event) || slotClosed.is(event))

@@ -2,15 +2,15 @@ import type { Problem } from '../config/yaml/problem.ts'
 import { ETHER } from '../domain/money/token.ts'
 import type { Settings } from '../domain/settings.ts'
 import { strangerText } from '../domain/text/nearest.ts'
-import { describeAll } from '../journal/describe.ts'
-import type { ReadRecord } from '../journal/events/registry.ts'
+import { isAbout, type ReadRecord } from '../journal/events/registry.ts'
 import { type CapUse, capsOf } from '../journal/projections/limits.ts'
 import type { OpenIntent } from '../journal/state/daemon-state.ts'
 import type { JournalView } from '../store/file/journal-snapshot.ts'
+import type { JournalIndex } from '../store/index/journal-index.ts'
 import { readLock } from '../store/lock/state-lock.ts'
 import type { Strategy } from '../strategies/registry.ts'
 import { askDaemon } from './compose/daemons.ts'
-import { readState, recordsAtHand } from './compose/state.ts'
+import { indexAtHand, readState } from './compose/state.ts'
 import type { DaemonStatus } from './daemon/handle.ts'
 import { type ConfigOptions, loadForReading, noState, writtenStateDir } from './load-files.ts'
 import { type ExitCode, type Io, lineTo, renderAll } from './process/io.ts'
@@ -48,12 +48,27 @@ export async function whileReading(
   return code
 }
 
-/** Existing records, including archived ones; missing ones are reported on stderr. */
-export function describedIn(reading: Reading, io: Io): AsyncIterable<ReadRecord> {
-  const { view, stateDir, settings } = reading
+/** The journal's index, including archived records; missing ones are reported on stderr. */
+export function indexOf(
+  { view, stateDir, settings }: Pick<Reading, 'view' | 'stateDir' | 'settings'>,
+  io: Io,
+): Promise<JournalIndex> {
   const archive = settings?.journal.archive
-  const records = recordsAtHand(view, { stateDir, archive, report: lineTo(io.stderr) })
-  return describeAll(records, view.state)
+  return indexAtHand(view, { stateDir, archive, report: lineTo(io.stderr) })
+}
+
+/** The records of one slot, oldest first. */
+export async function recordsOf(
+  own: { readonly strategy: string; readonly slotSeconds: number },
+  reading: Reading,
+  io: Io,
+): Promise<readonly ReadRecord[]> {
+  const { strategy, slotSeconds } = own
+  const slot = { strategy, firstSeconds: slotSeconds, lastSeconds: slotSeconds }
+  const read: ReadRecord[] = []
+  for await (const each of (await indexOf(reading, io)).records([slot]))
+    if (isAbout(each, own)) read.push(each)
+  return read
 }
 
 /** Use of the caps of all strategies, or of one; empty if the config is invalid. */

@@ -14,23 +14,40 @@ import { emptyState } from './state/state-image.ts'
 
 /**
  * Describes a journal, oldest record first. Records around a gap are described as far as possible. `now` is the state that
- * all records together produce, `state` the one that they are reduced into.
+ * all records together produce.
  */
 export async function* describeAll(
   records: AsyncIterable<JournalRecord>,
   now: DaemonState,
   state = emptyState(),
 ): AsyncGenerator<ReadRecord> {
-  let isWhole = true
-  let seq = 0
-  for await (const record of records) {
-    seq += 1
-    if (record.seq !== seq) {
-      isWhole = false
-      introduce(state, now)
-      seq = record.seq
+  const description = new Description(now, state)
+  for await (const record of records) yield description.take(record)
+}
+
+/** The same record by record. `state` is the one that they are reduced into, `after` the last record that it includes. */
+export class Description {
+  readonly #now: DaemonState
+  readonly #state: DaemonState
+  #seq: number
+  #isWhole = true
+
+  constructor(now: DaemonState, state: DaemonState, after = 0) {
+    this.#now = now
+    this.#state = state
+    this.#seq = after
+  }
+
+  take(record: JournalRecord): ReadRecord {
+    this.#seq += 1
+    if (record.seq !== this.#seq) {
+      this.#isWhole = false
+      introduce(this.#state, this.#now)
+      this.#seq = record.seq
     }
-    yield isWhole ? reduceRecorded(state, record.event, record) : describePart(state, record)
+    return this.#isWhole
+      ? reduceRecorded(this.#state, record.event, record)
+      : describePart(this.#state, record)
   }
 }
 

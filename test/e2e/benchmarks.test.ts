@@ -48,6 +48,13 @@ test('journal: appended records are read back from the disk', async () => {
   expect(ratios.p50).toBeGreaterThan(0)
 })
 
+test('long: commands read a journal and its end, in a long one as in a short one', async () => {
+  const { results } = await bench('long', '--rounds', '1', '--records', '9000', '--few', '600')
+  expect(results.length).toBeGreaterThan(7)
+  for (const { seconds, fewSeconds } of results)
+    expect(Math.min(seconds, fewSeconds)).toBeGreaterThan(0)
+})
+
 test('page: every reading of a long past and of a short one answers with content', async () => {
   const { readings } = await bench('page', '--rounds', '1', '--strategies', '20', '--fills', '2000')
   expect(readings.length).toBeGreaterThan(5)

@@ -14,15 +14,18 @@ import {
   type OpenedJournal,
   openJournal,
 } from '../../store/file/journal-file.ts'
+import type { MissingRecords } from '../../store/file/journal-reader.ts'
 import { severJournal } from '../../store/file/journal-recovery.ts'
 import { type JournalView, readJournal } from '../../store/file/journal-snapshot.ts'
 import { holdsState } from '../../store/file/state-files.ts'
+import type { JournalIndex } from '../../store/index/journal-index.ts'
 import type { LockHolder } from '../../store/lock/lock-claims.ts'
 import { acquireLock, type HeldLock } from '../../store/lock/state-lock.ts'
 import { createClock } from '../../system/clock.ts'
 import { ensureDirectory, fileSize, syncFile } from '../../system/durable-file.ts'
 import { HOLDINGS_FILE } from '../../ui/page/server/holdings.ts'
 import { type Io, lineTo } from '../process/io.ts'
+import { VERSION } from '../process/version.ts'
 import { commandLine, DAEMON } from './daemons.ts'
 
 /**
@@ -191,26 +194,32 @@ export async function stateAtHand(stateDir: string): Promise<DaemonState> {
   return (await readState(stateDir))?.state ?? emptyState()
 }
 
+type RecordsPlace = {
+  readonly stateDir: string
+  /** The config's archive, if any. */
+  readonly archive: string | undefined
+  readonly report: (line: string) => void
+}
+
 /** Existing records, oldest first; calls `report` for missing ones. */
-export function recordsAtHand(
-  view: JournalView,
-  on: {
-    readonly stateDir: string
-    /** The config's archive, if any. */
-    readonly archive: string | undefined
-    readonly report: (line: string) => void
-  },
-): AsyncIterable<JournalRecord> {
-  const { stateDir, archive, report } = on
+export function recordsAtHand(view: JournalView, on: RecordsPlace): AsyncIterable<JournalRecord> {
+  return view.records(missingIn(on), on.archive)
+}
+
+/** The index of the existing records; calls `report` for missing ones. */
+export function indexAtHand(view: JournalView, on: RecordsPlace): Promise<JournalIndex> {
+  return view.index({ archive: on.archive, onMissing: missingIn(on), madeBy: VERSION })
+}
+
+function missingIn({ stateDir, archive, report }: RecordsPlace) {
   const elsewhere =
     archive === undefined
       ? ' (moved to an archive? name it as journal.archive)'
       : ` nor in ${archive}`
-  const missing = ({ from, to }: { readonly from: number; readonly to: number }) =>
+  return ({ from, to }: MissingRecords): void =>
     report(
       `records ${from} to ${to} are not in ${join(stateDir, 'journal')}${elsewhere}: they are left out`,
     )
-  return view.records(missing, archive)
 }
 
 export async function isInState(stateDir: string, name: string): Promise<boolean> {

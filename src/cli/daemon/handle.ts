@@ -25,6 +25,7 @@ export type HandlerInput = Omit<ReloadInput, 'load' | 'control' | 'nowMs'> & {
   readonly io: Io
   readonly snapshot: () => Omit<StatusSnapshot, 'staleSinceMs'>
   readonly journal: MoneyInput['journal']
+  readonly readPosted: MoneyInput['readPosted']
   readonly status: MoneyInput['status']
   readonly timezone: string
   readonly watch: Pick<ReturnType<typeof createWatch>, 'probes' | 'waits'>

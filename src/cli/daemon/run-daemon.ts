@@ -10,13 +10,15 @@ import type { Address } from '../../domain/money/units.ts'
 import { hasSwaps, type Settings } from '../../domain/settings.ts'
 import { Bookkeeper } from '../../engine/accounts/bookkeeper.ts'
 import { valueTokenOf } from '../../engine/accounts/portfolio.ts'
-import { describeAll } from '../../journal/describe.ts'
-import type { ReadRecord, Recorded } from '../../journal/events/registry.ts'
+import type { Recorded } from '../../journal/events/registry.ts'
 import type { RuntimeEvent } from '../../journal/runtime-event.ts'
+import type { Log } from '../../observe/log.ts'
 import type { ReadDrift } from '../../observe/notify/digest/digest.ts'
 import type { Observer } from '../../observe/observe.ts'
-import type { Clock, Journal, Key } from '../../ports.ts'
+import type { Clock, Key } from '../../ports.ts'
 import type { OpenedJournal } from '../../store/file/journal-file.ts'
+import { buildIndex, removeUnfit } from '../../store/index/build-index.ts'
+import { JournalIndex } from '../../store/index/journal-index.ts'
 import { createClock } from '../../system/clock.ts'
 import { createScrubber } from '../../system/scrubber.ts'
 import { inSlices } from '../../system/slices.ts'
@@ -32,6 +34,7 @@ import { logWarnings } from '../load-files.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../process/io.ts'
 import { orRefuse, refusalOf } from '../process/refusal.ts'
 import { COMMIT, VERSION, VERSION_TEXT } from '../process/version.ts'
+import type { HandlerInput } from './handle.ts'
 import { type Ended, type LockedRun, type RunLog, type RunOptions, trade } from './trade.ts'
 
 export async function openRunLog(
@@ -125,7 +128,9 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     })
     for (const warning of opened.warnings) log.warn(warning)
     const { journal, lastSeq, lastSeenMs } = opened
-    keeper?.begin(journal, lastSeq)
+    const readPosted = postedIn(opened)
+    keeper?.begin(readPosted, lastSeq)
+    void keepIndex(opened, settings, { clock, log, signal: shutdown.signal })
     page?.begin({
       state: journal.state,
       wallets: namedWallets(settings, addresses),
@@ -141,7 +146,7 @@ export async function runLocked(input: LockedRun): Promise<ExitCode> {
     const site = await siteOf(page)
     const server = await observing.serve(watch.probes, { site, control, tokens })
     try {
-      const state = { clock, journal, lastSeq, lastSeenMs, anchors }
+      const state = { clock, journal, readPosted, lastSeq, lastSeenMs, anchors }
       const serving = { observing, server, watch, page, pageControl: control, manager }
       ended = await trade({ ...input, ...state, ...serving, trader, operator, shutdown })
     } finally {
@@ -234,6 +239,47 @@ function driftReader(options: RunOptions): ReadDrift {
 /** Pause between two slices of the journal, so that orders go first. */
 const REST_MS = 16
 
+function restOf({ sleep }: Pick<Clock, 'sleep'>, signal: AbortSignal): () => Promise<void> {
+  return async () => {
+    await sleep(REST_MS, signal)
+    signal.throwIfAborted()
+  }
+}
+
+type ReadPosted = HandlerInput['readPosted']
+
+/** Reads changes to the ledger beside orders, as far as records are there. */
+function postedIn({ beside }: OpenedJournal): ReadPosted {
+  const onMissing = (): void => undefined
+  return (task) =>
+    beside(async (files) => {
+      const options = { ...files, madeBy: VERSION, isBeside: true, onMissing }
+      await task((await JournalIndex.open(options)).posted())
+    })
+}
+
+/** Far shorter than the time that orders take to fill a file. */
+const INDEX_EVERY_MS = 60_000
+
+/** Makes side files of finished journal files, so that commands and reports need not read those. */
+async function keepIndex(
+  { beside }: OpenedJournal,
+  { prices }: Settings,
+  by: { readonly clock: Clock; readonly log: Log; readonly signal: AbortSignal },
+): Promise<void> {
+  const { clock, log, signal } = by
+  const made = { valueToken: valueTokenOf(prices.values()), madeBy: VERSION }
+  const rest = restOf(clock, signal)
+  const report = (error: unknown): void => {
+    if (!signal.aborted) log.warn('finished journal files could not be indexed', { err: error })
+  }
+  await beside(({ segments, key }) => removeUnfit(segments, key)).catch(report)
+  while (!signal.aborted) {
+    await beside((files) => buildIndex({ ...files, ...made, rest })).catch(report)
+    await clock.sleep(INDEX_EVERY_MS, signal)
+  }
+}
+
 /** Tracks costs and profit; undefined without a price feed, which defines the value token. */
 function openBookkeeping(
   settings: Settings,
@@ -248,16 +294,14 @@ function openBookkeeping(
     saw: (event: RuntimeEvent) => keeper.saw(event),
     recorded: (entry: Recorded) => keeper.recorded(entry),
     /** Reads the journal up to `lastSeq` while the daemon runs. */
-    begin(journal: Journal, lastSeq: number): void {
-      const read = describeAll(journal.records({ seq: 1 }), journal.state)
-      const rest = async (): Promise<void> => {
-        await clock.sleep(REST_MS, closed.signal)
-        closed.signal.throwIfAborted()
-      }
+    begin(readPosted: ReadPosted, lastSeq: number): void {
+      const rest = restOf(clock, closed.signal)
       const unread = 'costs and profit are unknown: the journal could not be read'
-      keeper.readBack(inSlices<ReadRecord>(read, rest), lastSeq).catch((error: unknown) => {
-        if (!closed.signal.aborted) log.warn(unread, { err: error })
-      })
+      readPosted((posted) => keeper.readBack(inSlices(posted, rest), lastSeq)).catch(
+        (error: unknown) => {
+          if (!closed.signal.aborted) log.warn(unread, { err: error })
+        },
+      )
     },
     close: (): void => closed.abort(),
   }

@@ -67,6 +67,7 @@ export type LockedRun = RunLog &
 type Trading = LockedRun & {
   readonly clock: Clock
   readonly journal: OpenedJournal['journal']
+  readonly readPosted: HandlerInput['readPosted']
   readonly lastSeq: number
   readonly lastSeenMs: number | undefined
   readonly observing: Observing

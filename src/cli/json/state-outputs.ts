@@ -29,13 +29,19 @@ const proof = {
 const stateDir = s.text('path of the state directory')
 const structureOnly = s.nullable('why the author was not checked; null if it was', s.text())
 
-export const verify = outcome({ stateDir, ...proof, structureOnly })
+export const verify = outcome({
+  stateDir,
+  ...proof,
+  unfitSideFiles: s.list('index files that do not fit their journal file; no fault', s.text()),
+  structureOnly,
+})
 export type VerifyData = z.output<typeof verify>
 
 export const rebuild = done({
   message: s.text('human-readable result'),
   stateDir,
   records: s.count('records that state.json was made from'),
+  indexed: s.count('finished journal files that were indexed anew'),
   kept: s.nullable('new name of the old state.json; null if there was none', s.text()),
 })
 export type RebuildData = z.output<typeof rebuild>
@@ -71,4 +77,4 @@ export type StateNewData = z.output<typeof stateNew>
 
 export const acceptLoss = done({ message: s.text('human-readable result') })
 export type AcceptLossData = z.output<typeof acceptLoss>
-export type ProofData = Omit<VerifyData, 'ok' | 'problems' | 'stateDir' | 'structureOnly'>
+export type ProofData = z.output<z.ZodObject<typeof proof>>

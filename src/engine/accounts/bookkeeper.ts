@@ -1,9 +1,11 @@
 import type { Token } from '../../domain/money/token.ts'
 import { type Address, mulDivDown, type Ratio } from '../../domain/money/units.ts'
-import type { ReadRecord, Recorded } from '../../journal/events/registry.ts'
+import { postingOf, type Recorded } from '../../journal/events/registry.ts'
 import { accountStatusOf } from '../../journal/ledger/account-status.ts'
+import type { Posting } from '../../journal/ledger/entry.ts'
 import { RunningPositions } from '../../journal/ledger/running.ts'
 import type { RuntimeEvent } from '../../journal/runtime-event.ts'
+import type { Posted } from '../../journal/segment-summary.ts'
 
 type Input = { readonly valueToken: Token; readonly observe: (event: RuntimeEvent) => void }
 
@@ -14,8 +16,8 @@ type Input = { readonly valueToken: Token; readonly observe: (event: RuntimeEven
 export class Bookkeeper {
   readonly #input: Input
   readonly #running: RunningPositions
-  /** Records that arrive while the journal is read; undefined afterwards. */
-  #waiting: Recorded[] | undefined = []
+  /** Changes to the ledger that arrive while the journal is read; undefined afterwards. */
+  #waiting: Posting[] | undefined = []
   #prices: ReadonlyMap<Address, Ratio | undefined> = new Map()
 
   constructor(input: Input) {
@@ -30,21 +32,20 @@ export class Bookkeeper {
   }
 
   recorded(entry: Recorded): void {
-    if (this.#waiting !== undefined) this.#waiting.push(entry)
-    else if (this.#running.post(entry)) this.#report()
+    const posting = postingOf(entry)
+    if (this.#waiting !== undefined) this.#waiting.push(posting)
+    else if (this.#running.post(posting)) this.#report()
   }
 
-  /** Reads records up to `lastSeq`; later ones arrive through `recorded`. */
-  async readBack(journal: AsyncIterable<ReadRecord>, lastSeq: number): Promise<void> {
-    if (lastSeq > 0)
-      for await (const read of journal) {
-        const { seq } = read.record
-        if (read.context !== undefined && seq <= lastSeq) this.#running.post(read)
-        if (seq >= lastSeq) break
-      }
+  /** Reads changes of records up to `lastSeq`; later ones arrive through `recorded`. */
+  async readBack(posted: AsyncIterable<Posted>, lastSeq: number): Promise<void> {
+    for await (const [seq, posting] of posted) {
+      if (seq > lastSeq) break
+      this.#running.post(posting)
+    }
     const waiting = this.#waiting ?? []
     this.#waiting = undefined
-    for (const entry of waiting) this.#running.post(entry)
+    for (const posting of waiting) this.#running.post(posting)
     this.#report()
   }
 

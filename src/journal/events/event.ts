@@ -8,10 +8,15 @@ type TypedEvent = { readonly type: string }
 /** Events whose report needs no context from the state. */
 type NoContext = Readonly<Record<never, never>>
 
-/** The slots of one strategy, or the orders, that an event concerns. Both ends are inclusive. */
-type About =
-  | { readonly strategy: string; readonly firstSeconds: number; readonly lastSeconds: number }
-  | { readonly intentIds: readonly (string | undefined)[] }
+/** Slots of one strategy in a row; both ends are inclusive. */
+export type SlotRange = {
+  readonly strategy: string
+  readonly firstSeconds: number
+  readonly lastSeconds: number
+}
+
+/** The slots, or the orders, that an event concerns. */
+type About = SlotRange | { readonly intentIds: readonly (string | undefined)[] }
 
 /** One type of journal event: its reducer, and everything derived from it. */
 type EventDefinition<Event extends TypedEvent, Context extends object> = {

@@ -3,6 +3,7 @@ import type { Address, Hex } from '../../domain/money/units.ts'
 import type { SigningWallets } from '../anchor.ts'
 import type { FillEntry, Posting } from '../ledger/entry.ts'
 import type { DaemonState } from '../state/daemon-state.ts'
+import type { SlotRange } from './event.ts'
 import { AUTHORIZATION_EVENTS } from './order/authorizations.ts'
 import { FILL_EVENTS } from './order/fills.ts'
 import { OUTCOME_EVENTS } from './order/outcomes.ts'
@@ -117,23 +118,39 @@ export function fillIn(posting: Posting): FillEntry | undefined {
   return entry.type === 'trade' || entry.type === 'call' ? entry : undefined
 }
 
+/** The slots that an event concerns: themselves, or by their intents or transactions. */
+export function slotsOf({
+  event,
+  context,
+}: Pick<ReadRecord, 'event' | 'context'>): readonly SlotRange[] {
+  const about = moduleOf(event).about?.(event as never, context as never)
+  if (about !== undefined && 'intentIds' in about) return about.intentIds.flatMap(slotOfOrder)
+  if (about !== undefined) return [about]
+  if ('intentId' in event) return slotOfOrder(event.intentId)
+  if (!('slotSeconds' in event)) return []
+  const { strategy, slotSeconds } = event
+  return [{ strategy, firstSeconds: slotSeconds, lastSeconds: slotSeconds }]
+}
+
+/** Of the id of an intent, or of its attempt. */
+function slotOfOrder(id: string | undefined): readonly SlotRange[] {
+  const [strategy = '', slot = '', leg] = id?.split(':') ?? []
+  const slotSeconds = Number.parseInt(slot, 10)
+  if (leg === undefined) return []
+  return [{ strategy, firstSeconds: slotSeconds, lastSeconds: slotSeconds }]
+}
+
 /** Whether an event concerns a slot: the slot itself, one of its intents, or a transaction for one. */
 export function isAbout(
-  { event, context }: Pick<ReadRecord, 'event' | 'context'>,
+  read: Pick<ReadRecord, 'event' | 'context'>,
   { strategy, slotSeconds }: { readonly strategy: string; readonly slotSeconds: number },
 ): boolean {
-  const about = moduleOf(event).about?.(event as never, context as never)
-  const own = `${strategy}:${slotSeconds}:`
-  if (about !== undefined && 'intentIds' in about)
-    return about.intentIds.some((id) => id?.startsWith(own) ?? false)
-  if (about !== undefined)
-    return (
-      about.strategy === strategy &&
-      about.firstSeconds <= slotSeconds &&
-      slotSeconds <= about.lastSeconds
-    )
-  if ('intentId' in event) return event.intentId.startsWith(own)
-  return 'slotSeconds' in event && event.strategy === strategy && event.slotSeconds === slotSeconds
+  return slotsOf(read).some(
+    (slots) =>
+      slots.strategy === strategy &&
+      slots.firstSeconds <= slotSeconds &&
+      slotSeconds <= slots.lastSeconds,
+  )
 }
 
 /** The strategy of an event, directly or from its intent. */

@@ -83,3 +83,19 @@ export type Posting =
   /** A reorganisation removed our own transaction. */
   | { readonly tag: 'unmined'; readonly txHash: Hex }
   | undefined
+
+/** The posting with one object for each token in `known`, which grows: a ledger has many trades of few tokens. */
+export function sharingTokens(
+  posting: NonNullable<Posting>,
+  known: Map<string, Token>,
+): NonNullable<Posting> {
+  if (posting.tag !== 'entry' || posting.entry.type !== 'trade') return posting
+  const { entry } = posting
+  const shared = (token: Token): Token => {
+    const key = Object.values(token).join(' ')
+    const same = known.get(key) ?? token
+    known.set(key, same)
+    return same
+  }
+  return { ...posting, entry: { ...entry, sell: shared(entry.sell), buy: shared(entry.buy) } }
+}

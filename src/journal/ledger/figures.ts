@@ -40,7 +40,7 @@ export type Figures = {
 export type Grouping = 'day' | 'week' | 'month' | 'strategy'
 
 /** Holdings and their cost by both methods. */
-type CostBases = { readonly fifo: Positions; readonly average: Positions }
+export type CostBases = { readonly fifo: Positions; readonly average: Positions }
 
 export type Account = {
   readonly total: Figures
@@ -60,20 +60,26 @@ export type AccountQuery = {
   readonly timezone: string
 }
 
-/** Adds up entries, oldest first. */
-export function accountOf(entries: Iterable<Entry>, query: AccountQuery): Account {
-  const account = createAccount(query)
+/** Adds up entries, oldest first. `before`: cost bases of earlier ones, which are changed. */
+export function accountOf(
+  entries: Iterable<Entry>,
+  query: AccountQuery,
+  before?: CostBases,
+): Account {
+  const account = createAccount(query, before)
   for (const entry of entries) account.add(entry)
   return account.sums()
 }
 
 /** The same, entry by entry, for readers that pause in between. */
-export function createAccount(query: AccountQuery) {
+export function createAccount(query: AccountQuery, before?: CostBases) {
   const { valueToken, sinceMs = Number.NEGATIVE_INFINITY, by } = query
-  const costBases = valueToken && {
-    fifo: new Positions('fifo', valueToken),
-    average: new Positions('average', valueToken),
-  }
+  const costBases =
+    valueToken &&
+    (before ?? {
+      fifo: new Positions('fifo', valueToken),
+      average: new Positions('average', valueToken),
+    })
   const total = noFigures(costBases)
   const groups = new Map<string, Figures>()
   const add = (entry: Entry): void => {

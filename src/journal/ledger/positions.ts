@@ -48,11 +48,27 @@ type Profit = {
 export type StrategyTrades = {
   readonly realised: bigint
   /** By `SELL BUY`. Amounts in base units. */
-  readonly traded: ReadonlyMap<
-    string,
-    Pick<Trade, 'sell' | 'buy' | 'paid' | 'received'> & { readonly fills: number }
-  >
+  readonly traded: ReadonlyMap<string, Traded>
 }
+
+/** Positions in plain values. Lots by index of their token, in order of purchase. */
+export type PositionsImage = {
+  readonly tokens: readonly Token[]
+  readonly lots: readonly (readonly [
+    token: number,
+    amount: bigint,
+    cost: bigint,
+    ...paidWith: string[],
+  ])[]
+  readonly strategies: readonly (readonly [
+    name: string,
+    realised: bigint,
+    traded: readonly Traded[],
+  ])[]
+  readonly profit: Profit
+}
+
+type Traded = Pick<Trade, 'sell' | 'buy' | 'paid' | 'received'> & { readonly fills: number }
 
 type Booked = Pick<Trade, 'sell' | 'buy' | 'paid' | 'received'> &
   Partial<Pick<Trade, 'strategy' | 'worth'>>
@@ -92,13 +108,51 @@ export class Positions {
     return copy
   }
 
+  image(): PositionsImage {
+    const holdings = [...this.#holdings.values()]
+    return {
+      tokens: holdings.map(({ token }) => token),
+      lots: holdings.flatMap(({ lots, first }, index) =>
+        lots
+          .slice(first)
+          .map(({ amount, cost, paidWith }) => [index, amount, cost, ...paidWith] as const),
+      ),
+      strategies: [...this.#strategies].map(([name, { realised, traded }]) => [
+        name,
+        realised,
+        [...traded.values()],
+      ]),
+      profit: this.profit,
+    }
+  }
+
+  static restored(
+    method: CostMethod,
+    value: Token,
+    { tokens, lots, strategies, profit }: PositionsImage,
+  ): Positions {
+    const positions = new Positions(method, value)
+    for (const token of tokens) positions.#holding(token)
+    for (const [index, amount, cost, ...paidWith] of lots) {
+      const token = tokens[index] as Token
+      positions.#holding(token).lots.push({ amount, cost, paidWith: new Set(paidWith) })
+    }
+    for (const [name, realised, traded] of strategies) {
+      const pairs = traded.map((each) => [pairOf(each), each] as const)
+      positions.#strategies.set(name, { realised, traded: new Map(pairs) })
+    }
+    positions.#realised = profit.realised
+    positions.#proceedsOfUnknownCost = profit.proceedsOfUnknownCost
+    return positions
+  }
+
   /** Books a trade and returns its realised profit in base units of the value token. */
   take(trade: Booked): bigint {
     const realised = this.#book(trade)
     const { strategy, sell, buy, paid, received } = trade
     if (strategy === undefined) return realised
     const known = this.#strategies.get(strategy)
-    const pair = `${sell.symbol} ${buy.symbol}`
+    const pair = pairOf(trade)
     const before = known?.traded.get(pair) ?? { fills: 0, paid: 0n, received: 0n }
     const sums = { paid: before.paid + paid, received: before.received + received }
     const traded = { sell, buy, fills: before.fills + 1, ...sums }
@@ -204,6 +258,10 @@ export class Positions {
     this.#holdings.set(token.address, holding)
     return holding
   }
+}
+
+function pairOf({ sell, buy }: Pick<Trade, 'sell' | 'buy'>): string {
+  return `${sell.symbol} ${buy.symbol}`
 }
 
 function sumOf(lots: readonly Taken[]): bigint {

@@ -1,11 +1,8 @@
 import type { Token } from '../../domain/money/token.ts'
-import type { IntentId } from '../../domain/order/intent.ts'
 import { formatDay } from '../../domain/schedule/civil-date.ts'
-import { postingOf, type Recorded } from '../events/registry.ts'
-import type { Trade } from './entry.ts'
+import type { Posting, Trade } from './entry.ts'
+import { PendingTrades } from './pending-trades.ts'
 import { Positions } from './positions.ts'
-
-type Pending = { readonly trade: Trade; isFinal: boolean }
 
 export type DayFigures = {
   readonly fills: number
@@ -31,7 +28,9 @@ type Now = { readonly positions: Positions; readonly days: Days }
 export class RunningPositions {
   readonly #settled: Positions
   readonly #settledDays: Days = new Map()
-  readonly #pending: Pending[] = []
+  readonly #pending = new PendingTrades((trade) =>
+    addToDay(this.#settledDays, trade, this.#settled.take(trade)),
+  )
   #now: Now | undefined
 
   constructor(valueToken: Token) {
@@ -39,20 +38,10 @@ export class RunningPositions {
   }
 
   /** Returns whether the holdings changed. */
-  post(recorded: Recorded): boolean {
-    const posting = postingOf(recorded)
-    switch (posting?.tag) {
-      case 'final':
-        for (const intentId of posting.intentIds) this.#settle(intentId)
-        this.#drain()
-        return false
-      case 'undone':
-        return this.#takeBack(posting.intentId)
-      case 'entry':
-        return posting.entry.type === 'trade' && this.#add(posting.entry, posting.isFinal)
-      default:
-        return false
-    }
+  post(posting: Posting): boolean {
+    const isChanged = this.#pending.post(posting)
+    if (isChanged) this.#now = undefined
+    return isChanged
   }
 
   get positions(): Positions {
@@ -67,40 +56,10 @@ export class RunningPositions {
   #current(): Now {
     if (this.#now === undefined) {
       const [positions, days] = [this.#settled.copy(), new Map(this.#settledDays)]
-      for (const { trade } of this.#pending) addToDay(days, trade, positions.take(trade))
+      for (const { trade } of this.#pending.trades) addToDay(days, trade, positions.take(trade))
       this.#now = { positions, days }
     }
     return this.#now
-  }
-
-  #add(trade: Trade, isFinal = false): boolean {
-    this.#pending.push({ trade, isFinal })
-    this.#now = undefined
-    this.#drain()
-    return true
-  }
-
-  #settle(intentId: IntentId): void {
-    for (const each of this.#pending) if (each.trade.intentId === intentId) each.isFinal = true
-  }
-
-  #takeBack(intentId: IntentId): boolean {
-    const at = this.#pending.findLastIndex(({ trade }) => trade.intentId === intentId)
-    if (at === -1) return false
-    this.#pending.splice(at, 1)
-    this.#now = undefined
-    return true
-  }
-
-  /** Applies trades in order: a final trade waits for an earlier one that is not final. */
-  #drain(): void {
-    let done = 0
-    for (const { trade, isFinal } of this.#pending) {
-      if (!isFinal) break
-      addToDay(this.#settledDays, trade, this.#settled.take(trade))
-      done += 1
-    }
-    this.#pending.splice(0, done)
   }
 }
 

@@ -6,11 +6,14 @@ import { addressOf, type Curve, loadCurve } from './secp256k1-curve.ts'
 const DOMAIN = 'tranched journal, format 2, message authentication'
 const KEY_BYTES = 32
 
+/** What a MAC is for: one of these never passes as another. */
+type Sealed = 'record' | 'snapshot' | 'index'
+
 /** Authenticates records of a wallet's daemon (rule T2). Derived from the wallet's private key. */
 export type JournalKey = {
   readonly address: Address
-  /** HMAC-SHA-256 over a record's hash or a snapshot's digest, 64 hex digits. */
-  macOf(what: 'record' | 'snapshot', hash: Hex): string
+  /** HMAC-SHA-256 over a record's hash, or the digest of a snapshot or an index file; 64 hex digits. */
+  macOf(what: Sealed, hash: Hex): string
 }
 
 /**
@@ -23,7 +26,7 @@ export function deriveJournalKey(privateKey: Uint8Array, curve: Curve = loadCurv
   bytes.fill(0)
   return Object.freeze({
     address: addressOf(privateKey, curve),
-    macOf: (what: 'record' | 'snapshot', hash: Hex) =>
+    macOf: (what: Sealed, hash: Hex) =>
       createHmac('sha256', key).update(`${what} ${hash}`).digest('hex'),
   })
 }

@@ -8,7 +8,7 @@ import {
   moveDurably,
   syncFile,
 } from '../../system/durable-file.ts'
-import { listSegments } from './segments.ts'
+import { listSegments, sideFileOf } from './segments.ts'
 
 /** Directory that takes finished journal files, and how many of them stay, at least 2. */
 export type ArchiveRule = { readonly dir: string; readonly keepFiles: number }
@@ -30,10 +30,19 @@ export async function archiveFinished(
     const next = segments[index + 1]
     if (next === undefined || next.firstSeq > snapshotSeq + 1) break
     if (moved === 0) await ensureDirectory(dir)
-    await moveOver(file, join(dir, basename(file)))
+    const to = join(dir, basename(file))
+    await moveSideFile(sideFileOf(file), sideFileOf(to))
+    await moveOver(file, to)
     moved += 1
   }
   return moved
+}
+
+/** Goes first: one that is left alone counts as missing, and is made again. */
+async function moveSideFile(from: string, to: string): Promise<void> {
+  if ((await fileSize(from)) === undefined) return
+  await copyPrivately(from, to)
+  await rm(from)
 }
 
 /** A crash between copy and removal leaves both; the next run removes the original. */

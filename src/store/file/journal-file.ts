@@ -14,13 +14,20 @@ import { imageOf, restoreState, type StateImage } from '../../journal/state/stat
 import type { Clock, Journal, RecordsFrom } from '../../ports.ts'
 import type { JournalKey } from '../../signing/keys/journal-key.ts'
 import { ensureDirectory, removeLeftovers } from '../../system/durable-file.ts'
+import type { IndexFiles } from '../index/journal-index.ts'
 import { type ArchiveRule, archiveFinished } from './archiving.ts'
 import { GroupCommit, type LogFile, openLogFile } from './group-commit.ts'
 import { decodeRecords, encodeRecords, GENESIS, type JournalHead } from './journal-codec.ts'
 import { readRecords, segmentsSince } from './journal-reader.ts'
-import { type Recovered, recover, requireSameAuthor, warningsOf } from './journal-recovery.ts'
+import {
+  type Recovered,
+  recover,
+  requireSameAuthor,
+  unprovenWarnings,
+  warningsOf,
+} from './journal-recovery.ts'
 import { repairTail, SEGMENT_BYTES, SegmentLog } from './segment-log.ts'
-import { listSegments, withArchive } from './segments.ts'
+import { listSegments, type Segment, withArchive } from './segments.ts'
 import { keepDamaged, type SnapshotFile } from './snapshot.ts'
 import { listFiles, type StateFiles, stateFiles } from './state-files.ts'
 
@@ -76,6 +83,8 @@ export type OpenedJournal = {
   readonly lastSeq: number
   /** When journal or snapshot were last written before this, epoch ms; undefined for a first start. */
   readonly lastSeenMs: number | undefined
+  /** Runs a task on the files of all records so far, archived ones included. None of them moves meanwhile. */
+  beside<Result>(task: (files: IndexFiles) => Promise<Result>): Promise<Result>
   /** Waits for pending appends, takes a snapshot and closes the file. Later appends reject. Idempotent. */
   close(): Promise<void>
 }
@@ -124,27 +133,14 @@ export async function openJournal(options: JournalOptions): Promise<OpenedJourna
     journal,
     warnings: [
       ...warningsOf(onDisk, recovered),
-      ...unprovenWarnings(files, recovered, fence?.positions ?? []),
+      ...unprovenWarnings(files, recovered, fence?.positions),
     ],
     firstStart: head.seq === 0,
     lastSeq: head.seq,
     lastSeenMs: recovered.lastSeenMs,
+    beside: (task) => journal.beside(task),
     close: () => journal.close(),
   }
-}
-
-/** Without its file, the hash chain cannot verify a record. */
-function unprovenWarnings(
-  { journal }: StateFiles,
-  { provenFrom, head }: Recovered,
-  positions: readonly number[],
-): readonly string[] {
-  return [...new Set(positions)]
-    .filter((seq) => seq > 0 && seq < provenFrom && seq <= head.seq)
-    .map(
-      (seq) =>
-        `record ${seq}, up to which an anchor says that this state was signed with, is not in ${journal} (moved to an archive?): that it is the same is taken from the length of the journal alone`,
-    )
 }
 
 type Parts = {
@@ -227,24 +223,39 @@ class JournalFile implements Journal {
   }
 
   async *records(from?: RecordsFrom): AsyncGenerator<JournalRecord> {
-    await this.#lastAppend
     this.#readers += 1
     try {
-      const { segment, bytes } = this.#file.end
-      const segments = await listSegments(this.#files.journal)
-      const own = segments.filter(({ firstSeq }) => firstSeq <= segment.firstSeq)
+      const { own, bytes } = await this.#onDisk()
+      const archive = this.#options.archive?.dir
       const wanted =
-        from === undefined
-          ? own
-          : await segmentsSince(await withArchive(own, this.#options.archive?.dir), from)
+        from === undefined ? own : await segmentsSince(await withArchive(own, archive), from)
+      const { key } = this.#options
       const onMissing = (): void => undefined
-      yield* readRecords(wanted, {
-        ...{ key: this.#options.key, start: GENESIS, bytes, onMissing },
-        isBeside: true,
-      })
+      yield* readRecords(wanted, { key, start: GENESIS, bytes, onMissing, isBeside: true })
     } finally {
       this.#readers -= 1
     }
+  }
+
+  async beside<Result>(task: (files: IndexFiles) => Promise<Result>): Promise<Result> {
+    this.#readers += 1
+    try {
+      const { own, bytes } = await this.#onDisk()
+      const segments = await withArchive(own, this.#options.archive?.dir)
+      return await task({ segments, bytes, now: this.state, key: this.#options.key })
+    } finally {
+      this.#readers -= 1
+    }
+  }
+
+  /** The files with all records appended so far, and the length of the last one. */
+  async #onDisk(): Promise<{ readonly own: readonly Segment[]; readonly bytes: number }> {
+    await this.#lastAppend
+    // It may be moving files.
+    await this.#snapshotting
+    const { segment, bytes } = this.#file.end
+    const segments = await listSegments(this.#files.journal)
+    return { own: segments.filter(({ firstSeq }) => firstSeq <= segment.firstSeq), bytes }
   }
 
   close(): Promise<void> {

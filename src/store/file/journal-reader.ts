@@ -236,21 +236,28 @@ async function* readChunks(
   }
 }
 
-/**
- * Verified records of some files, oldest first. `bytes` is the length of the last file read earlier. Throws
- * StateCorruptError.
- */
+type ReadOptions = ChainOptions &
+  Pick<WalkOptions, 'onMissing' | 'start' | 'isBeside'> & {
+    /** Length of the last file, as it was read earlier. */
+    readonly bytes: number
+  }
+
+/** Verified records of some files, oldest first. Throws StateCorruptError. */
 export async function* readRecords(
   segments: readonly Segment[],
-  {
-    bytes,
-    ...options
-  }: ChainOptions & Pick<WalkOptions, 'onMissing' | 'start' | 'isBeside'> & { bytes: number },
+  options: ReadOptions,
 ): AsyncGenerator<JournalRecord> {
-  const walk = new JournalWalk(segments, { ...options, lastBytes: bytes })
-  for await (const lines of walk.lines()) {
+  for await (const lines of readLines(segments, options))
     for (const { line } of lines) yield decodeRecord(line)
-  }
+}
+
+/** Their lines, a chunk at a time: to wait for each record takes longer than to read it. */
+export async function* readLines(
+  segments: readonly Segment[],
+  { bytes, ...options }: ReadOptions,
+): AsyncGenerator<readonly CheckedLine[]> {
+  const walk = new JournalWalk(segments, { ...options, lastBytes: bytes })
+  yield* walk.lines()
   const { end } = walk
   if (end !== undefined && end.bytes !== bytes)
     throw damagedJournal(

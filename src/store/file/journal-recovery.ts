@@ -46,6 +46,20 @@ export function warningsOf(
   return [`${files.snapshot}: ${snapshotFault}; ${made}`, ...tornWarnings]
 }
 
+/** Without its file, the hash chain cannot verify a record. */
+export function unprovenWarnings(
+  { journal }: StateFiles,
+  { provenFrom, head }: Recovered,
+  positions: readonly number[] = [],
+): readonly string[] {
+  return [...new Set(positions)]
+    .filter((seq) => seq > 0 && seq < provenFrom && seq <= head.seq)
+    .map(
+      (seq) =>
+        `record ${seq}, up to which an anchor says that this state was signed with, is not in ${journal} (moved to an archive?): that it is the same is taken from the length of the journal alone`,
+    )
+}
+
 type RecoverOptions = {
   readonly key?: JournalKey | undefined
   readonly positions?: readonly number[] | undefined

@@ -1,4 +1,5 @@
 import type { JournalRecord } from '../../journal/events/registry.ts'
+import { type IndexOptions, JournalIndex } from '../index/journal-index.ts'
 import { GENESIS } from './journal-codec.ts'
 import type { FoundState } from './journal-file.ts'
 import { type MissingRecords, readRecords } from './journal-reader.ts'
@@ -13,6 +14,10 @@ export type JournalView = FoundState & {
     onMissing?: (missing: MissingRecords) => void,
     archive?: string | undefined,
   ): AsyncIterable<JournalRecord>
+  /** The index of all these records. */
+  index(
+    on: Pick<IndexOptions, 'madeBy' | 'onMissing'> & { readonly archive: string | undefined },
+  ): Promise<JournalIndex>
 }
 
 /** Reads beside a running daemon: no lock, no writes, no key, so authorship is not checked. Throws StateCorruptError. */
@@ -29,6 +34,10 @@ export async function readJournal(
     async *records(onMissing, archive) {
       const all = await withArchive(onDisk.segments, archive)
       yield* readRecords(all, { start: GENESIS, bytes, onMissing })
+    },
+    async index({ archive, ...on }) {
+      const segments = await withArchive(onDisk.segments, archive)
+      return JournalIndex.open({ ...on, segments, bytes, now: recovered.state })
     },
   }
 }

@@ -12,6 +12,11 @@ export function segmentFile(dir: string, firstSeq: number): string {
   return join(dir, `${firstSeq.toString().padStart(NAME_DIGITS, '0')}.jsonl`)
 }
 
+/** The side file of a journal file, in the same directory: derived from it, and never needed. */
+export function sideFileOf(segmentFile: string): string {
+  return segmentFile.replace(/\.jsonl$/, '.index')
+}
+
 /** The segments in a directory, oldest first. Other files are ignored; a missing directory is empty. */
 export async function listSegments(dir: string): Promise<readonly Segment[]> {
   const names = (await ifThere(readdir(dir))) ?? []

@@ -11,7 +11,7 @@ import { badSnapshot, unreadableState } from './state-faults.ts'
 const VERSION = 2
 const PART_ENTRIES = 200
 /** The digest covers the text before it; the MAC covers the digest. */
-const SEAL = /,"digest":"(0x[0-9a-f]{64})"(?:,"mac":"([0-9a-f]{64})")?\}\n$/
+export const SEAL = /,"digest":"(0x[0-9a-f]{64})"(?:,"mac":"([0-9a-f]{64})")?\}\n$/
 
 /** The state after `seq` records; `hash` is the hash of record `seq`. */
 export type Snapshot = {
@@ -76,9 +76,17 @@ async function seal(snapshot: Snapshot, key: JournalKey | undefined): Promise<st
     // The image is immutable, so appends may run between its parts.
     await new Promise(setImmediate)
   }
-  const digest: Hex = `0x${sum.digest('hex')}`
-  const mac = key === undefined ? '' : `,"mac":"${key.macOf('snapshot', digest)}"`
-  return `${text},"digest":"${digest}"${mac}}\n`
+  return text + sealText('snapshot', `0x${sum.digest('hex')}`, key)
+}
+
+/** The end of a JSON object whose text so far has this digest. */
+export function sealText(
+  what: 'snapshot' | 'index',
+  digest: Hex,
+  key: JournalKey | undefined,
+): string {
+  const mac = key === undefined ? '' : `,"mac":"${key.macOf(what, digest)}"`
+  return `,"digest":"${digest}"${mac}}\n`
 }
 
 /** The snapshot's JSON without its last brace, in parts of well under 1 ms each. */

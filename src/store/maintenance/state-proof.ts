@@ -18,6 +18,7 @@ import { Replay } from '../file/journal-replay.ts'
 import type { Snapshot } from '../file/snapshot.ts'
 import { badSnapshot, damagedJournal } from '../file/state-faults.ts'
 import { listFiles, type StateListing } from '../file/state-files.ts'
+import { unfitSideFiles } from '../index/side-file.ts'
 
 /** The proof of a state directory, from its first available record to the last. */
 export type StateProof = {
@@ -36,6 +37,8 @@ export type StateProof = {
   readonly snapshotSeq: number | undefined
   readonly journalFault: StateFault | undefined
   readonly snapshotFault: StateFault | undefined
+  /** No fault: nothing depends on them. */
+  readonly unfitSideFiles: readonly string[]
 }
 
 /** True if the available part has no fault; it may be incomplete. */
@@ -69,6 +72,7 @@ export async function proveState(dir: string, options: ProofOptions = {}): Promi
     ...proved,
     snapshotSeq: reading.tag === 'sound' ? reading.snapshot.seq : undefined,
     snapshotFault: snapshotFaultOf(onDisk, proved.snapshotFault),
+    unfitSideFiles: await unfitSideFiles(segments, options.key),
   }
 }
 

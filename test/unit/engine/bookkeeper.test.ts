@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import type { Token } from '../../../src/domain/money/token.ts'
 import { Bookkeeper } from '../../../src/engine/accounts/bookkeeper.ts'
-import type { ReadRecord } from '../../../src/journal/events/registry.ts'
+import { postingOf } from '../../../src/journal/events/registry.ts'
 import type { AccountStatus } from '../../../src/journal/ledger/account-status.ts'
 import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
+import type { Posted } from '../../../src/journal/segment-summary.ts'
 import { filled, final, type Happened, onRecord, reopened } from '../../support/state/happened.ts'
 import { bytes32 } from '../../support/state/journal-events.ts'
 
@@ -75,10 +76,11 @@ function aBookkeeper() {
   return { keeper, published }
 }
 
-async function* journalOf(...happened: readonly Happened[]): AsyncGenerator<ReadRecord> {
-  for (const [at, { event, context }] of happened.entries()) {
-    const record = { seq: at + 1, atMs: at, event, prev: bytes32(1), hash: bytes32(2) }
-    yield { event, context, record } as ReadRecord
+/** Changes to the ledger by records, numbered from 1. */
+async function* postedBy(...happened: readonly Happened[]): AsyncGenerator<Posted> {
+  for (const [at, each] of happened.entries()) {
+    const posting = postingOf(onRecord(each, { seq: at + 1, atMs: at }))
+    if (posting !== undefined) yield [at + 1, posting]
   }
 }
 
@@ -91,7 +93,7 @@ function figures({ cost, realised, unrealised }: AccountStatus) {
 
 test('purchases before and after a start form one position, whose profit follows the price', async () => {
   const { keeper, published } = aBookkeeper()
-  await keeper.readBack(journalOf(buy(1, 2_000n, ETH), buy(2, 4_000n, ETH)), 2)
+  await keeper.readBack(postedBy(buy(1, 2_000n, ETH), buy(2, 4_000n, ETH)), 2)
   keeper.saw(portfolio(3_500n))
   expect(figures(published.at(-1) as AccountStatus)).toEqual([6_000, 0, 1_000])
   keeper.recorded(onRecord(sale(3, ETH, 3_400n)))
@@ -106,13 +108,13 @@ test('publishes nothing before the journal is read, and counts fills recorded me
   keeper.recorded(onRecord(buy(2, 1_000n, ETH)))
   expect(published).toEqual([])
   // The file has grown while it was read.
-  await keeper.readBack(journalOf(buy(1, 2_000n, ETH), buy(2, 1_000n, ETH)), 1)
+  await keeper.readBack(postedBy(buy(1, 2_000n, ETH), buy(2, 1_000n, ETH)), 1)
   expect(figures(published.at(-1) as AccountStatus)).toEqual([3_000, 0, 3_000])
 })
 
 test('a fill removed by a reorganisation leaves the position, and later fills stay', async () => {
   const { keeper, published } = aBookkeeper()
-  await keeper.readBack(journalOf(), 0)
+  await keeper.readBack(postedBy(), 0)
   keeper.recorded(onRecord(buy(1, 2_000n, ETH)))
   keeper.recorded(onRecord(buy(2, 3_000n, ETH)))
   keeper.recorded(onRecord(sale(3, ETH / 2n, 2_000n)))
@@ -126,7 +128,7 @@ test('a fill removed by a reorganisation leaves the position, and later fills st
 
 test('a fill that is final at once cannot be removed', async () => {
   const { keeper, published } = aBookkeeper()
-  await keeper.readBack(journalOf(buy(1, 2_000n, ETH, true)), 1)
+  await keeper.readBack(postedBy(buy(1, 2_000n, ETH, true)), 1)
   keeper.recorded(onRecord(reorganised(1)))
   expect(figures(published.at(-1) as AccountStatus)[0]).toBe(2_000)
 })
@@ -134,7 +136,7 @@ test('a fill that is final at once cannot be removed', async () => {
 test('each UTC day has its realised profit and its gain against the feeds, until a fill is undone', async () => {
   const DAY_MS = 86_400_000
   const { keeper, published } = aBookkeeper()
-  await keeper.readBack(journalOf(), 0)
+  await keeper.readBack(postedBy(), 0)
   keeper.saw(portfolio(3_000n))
   const usdc = (whole: bigint): Side => ({ token: USDC, amount: whole * 1_000_000n })
   const weth = (amount: bigint): Side => ({ token: WETH, amount })

@@ -30,6 +30,7 @@ import { openForTest, segmentOf, temporaryDirectory } from '../../support/state/
 const KEY = deriveJournalKey(new Uint8Array(32).fill(7))
 const OWN: JournalEvent = { ...BOUND, mode: 'live', owner: KEY.address }
 const NOW_MS = Date.UTC(2027, 0, 2, 3, 4, 5)
+const MADE = { madeBy: '1', valueToken: undefined }
 
 let dir = ''
 const snapshot = (): string => join(dir, 'state.json')
@@ -131,7 +132,7 @@ describe('a proof', () => {
 })
 
 describe('rebuilding state.json', () => {
-  const rebuild = () => rebuildSnapshot(dir, { key: KEY, nowMs: NOW_MS })
+  const rebuild = () => rebuildSnapshot(dir, { key: KEY, nowMs: NOW_MS, ...MADE })
 
   test.each([
     ['is missing', () => rmSync(snapshot())],

@@ -17,7 +17,7 @@ import { isFinished } from '../../../strategies/spending/slots-ahead.ts'
 import type { HistoryData, SlotData, SlotFill } from '../../json/inspect-outputs.ts'
 import type { ConfigOptions } from '../../load-files.ts'
 import { columnsOf, type ExitCode, type Io, print } from '../../process/io.ts'
-import { describedIn, requireStrategy, whileReading } from '../../reading.ts'
+import { indexOf, requireStrategy, whileReading } from '../../reading.ts'
 import { amountData, shortText } from '../../text/amount-data.ts'
 import { type Column, tableLines } from '../../text/table.ts'
 
@@ -33,7 +33,8 @@ export function history(
   return whileReading(options, io, async (reading) => {
     const { strategy: wanted } = options
     if (wanted !== undefined) requireStrategy(wanted, reading, 'history')
-    const slots = await collect(describedIn(reading, io))
+    const index = await indexOf(reading, io)
+    const slots = await collect(index.records(await index.lastSlots(options.limit, wanted)))
     const shown = slots
       .filter(({ strategy }) => wanted === undefined || strategy === wanted)
       .slice(-options.limit)

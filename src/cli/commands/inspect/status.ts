@@ -160,7 +160,7 @@ async function lastSlotsIn(
 ): Promise<ReadonlyMap<string, SlotEnd>> {
   const { stateDir, archive } = journal
   const place = { dir: stateFiles(stateDir).journal, archive }
-  const { slots } = await readRecentEvents(place, { fills: 0, strategies })
+  const { slots } = await readRecentEvents(place, { fills: 0, strategies, skips: false })
   // Newest first: the last entry of a map counts.
   return new Map(slots.toReversed().map((slot) => [slot.strategy, slot]))
 }

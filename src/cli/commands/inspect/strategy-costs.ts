@@ -12,8 +12,8 @@ import { scheduleAhead } from '../../../strategies/spending/slots-ahead.ts'
 import { readState } from '../../compose/state.ts'
 import type { CostsData } from '../../json/inspect-outputs.ts'
 import type { Io } from '../../process/io.ts'
+import { indexOf } from '../../reading.ts'
 import { amountData, amountOrNull, counted, shortText } from '../../text/amount-data.ts'
-import { ledgerOf } from '../money/report.ts'
 import { askQuote, intentOf, reportOf, wantedOf } from './quote.ts'
 import type { PlanInput } from './strategy-plan.ts'
 
@@ -46,8 +46,9 @@ export async function recentFigures(
   const { stateDir } = settings
   const view = await readState(stateDir)
   if (view === undefined) return new Map()
-  const { entries } = await ledgerOf({ settings, strategies: [], problems: [], stateDir, view }, io)
   const sinceMs = nowMs - MONTH_SECONDS * 1_000
+  const index = await indexOf({ settings, stateDir, view }, io)
+  const { entries } = await index.ledger({ valueToken: undefined, sinceMs })
   return accountOf(entries, { valueToken: undefined, sinceMs, by: 'strategy', timezone: 'UTC' })
     .groups
 }

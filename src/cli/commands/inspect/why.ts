@@ -1,6 +1,6 @@
 import { briefText } from '../../../domain/money/amount-text.ts'
 import { formatBrief } from '../../../domain/money/units.ts'
-import { isAbout, type JournalRecord, type ReadRecord } from '../../../journal/events/registry.ts'
+import type { JournalRecord, ReadRecord } from '../../../journal/events/registry.ts'
 import type { CapUse } from '../../../journal/projections/limits.ts'
 import { leavesOf, timelineOf } from '../../../journal/timeline.ts'
 import { instantText } from '../../../observe/wording.ts'
@@ -11,8 +11,8 @@ import { misused, Refusal } from '../../process/refusal.ts'
 import {
   capsIn,
   daemonOf,
-  describedIn,
   type Reading,
+  recordsOf,
   requireStrategy,
   waitsOf,
   whileReading,
@@ -52,8 +52,7 @@ export async function why(
     const slotSeconds = match[2] === undefined ? lastSeconds : Number.parseInt(match[2], 10)
     if (slotSeconds === undefined) throw failed(`${strategy} has had no slot yet`)
     const slot = { strategy, slotSeconds }
-    const read: ReadRecord[] = []
-    for await (const each of describedIn(reading, io)) if (isAbout(each, slot)) read.push(each)
+    const read = await recordsOf(slot, reading, io)
     if (read.length === 0) throw failed(nothingText(slot, lastSeconds))
     return show(slot, read, { reading, options, io, nowMs, waits: await waitsFor(slot, reading) })
   })

@@ -5,9 +5,8 @@ import type { EntryData } from '../../json/money-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
 import type { ConfigOptions } from '../../load-files.ts'
 import { EXIT, type ExitCode, type Io } from '../../process/io.ts'
-import { whileReading } from '../../reading.ts'
+import { indexOf, whileReading } from '../../reading.ts'
 import { amountData, amountOrNull, counted, isoOf } from '../../text/amount-data.ts'
-import { ledgerOf } from './report.ts'
 import { type CsvRows, csvText } from './report-text.ts'
 
 export type ExportOptions = ConfigOptions & {
@@ -24,7 +23,8 @@ export function exportEntries(options: ExportOptions, io: Io): Promise<ExitCode>
   return whileReading(options, io, async (reading) => {
     const { since: sinceMs = Number.NEGATIVE_INFINITY, until: untilMs = Infinity } = options
     const format = options.json === true ? 'jsonl' : options.format
-    const { entries } = await ledgerOf(reading, io)
+    const index = await indexOf(reading, io)
+    const { entries } = await index.ledger({ valueToken: undefined, sinceMs })
     const wanted = entries.filter(({ atMs }) => atMs >= sinceMs && atMs < untilMs)
     const isForTaxes = format === 'koinly' || format === 'cointracking'
     const real = wanted.filter((entry) => !('paper' in entry && entry.paper))

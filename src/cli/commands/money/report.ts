@@ -15,7 +15,6 @@ import {
   type Grouping,
   type Traded,
 } from '../../../journal/ledger/figures.ts'
-import { Ledger } from '../../../journal/ledger/ledger.ts'
 import { HOLDINGS_FILE, readHoldings } from '../../../ui/page/server/holdings.ts'
 import type * as json from '../../json/money-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
@@ -23,7 +22,7 @@ import type { ConfigOptions } from '../../load-files.ts'
 import { type Market, readMarketNow, tradedTokens } from '../../market.ts'
 import { columnsOf, EXIT, type ExitCode, type Io, print } from '../../process/io.ts'
 import { misused } from '../../process/refusal.ts'
-import { capsIn, describedIn, type Reading, whileReading } from '../../reading.ts'
+import { capsIn, indexOf, type Reading, whileReading } from '../../reading.ts'
 import { amountData, amountOrNull, capData, isoOf } from '../../text/amount-data.ts'
 import { reportDrift } from './drift.ts'
 import { csvText, reportLines, reportRows } from './report-text.ts'
@@ -61,23 +60,17 @@ export async function report(options: ReportOptions, io: Io, nowMs: number): Pro
   })
 }
 
-export async function ledgerOf(reading: Reading, io: Io): Promise<Ledger> {
-  const ledger = new Ledger()
-  for await (const read of describedIn(reading, io))
-    if (read.context !== undefined) ledger.post(read)
-  return ledger
-}
-
 async function dataOf(
   reading: Reading,
   { since: sinceMs, by, timezone }: ReportOptions,
   { io, nowMs }: { readonly io: Io; readonly nowMs: number },
 ): Promise<json.ReportData> {
   const { settings, view, stateDir } = reading
-  const ledger = await ledgerOf(reading, io)
   const valueToken = settings && valueTokenOf(settings.prices.values())
+  const ledger = await (await indexOf(reading, io)).ledger({ valueToken, sinceMs })
   const grouping: Grouping | undefined = by === 'token' ? undefined : by
-  const account = accountOf(ledger.entries, { valueToken, sinceMs, by: grouping, timezone })
+  const query = { valueToken, sinceMs, by: grouping, timezone }
+  const account = accountOf(ledger.entries, query, ledger.costBases)
   const market: Market =
     settings === undefined
       ? { ok: false, why: 'the config cannot be read' }

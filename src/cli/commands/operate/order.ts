@@ -7,7 +7,7 @@ import type { SwapIntent } from '../../../domain/order/intent.ts'
 import { reasonText } from '../../../domain/order/reason.ts'
 import { consider } from '../../../engine/slot.ts'
 import { misfitText, type Triggered } from '../../../engine/trigger.ts'
-import { fillIn, isAbout, postingOf } from '../../../journal/events/registry.ts'
+import { fillIn, postingOf } from '../../../journal/events/registry.ts'
 import { type SlotEnd, slotEndOf } from '../../../journal/events/strategy/slots.ts'
 import type { FillEntry } from '../../../journal/ledger/entry.ts'
 import { capsOf } from '../../../journal/projections/limits.ts'
@@ -21,7 +21,7 @@ import { assetNamed, manualOrderOf, manualStrategyOf } from '../../manual-order.
 import { type Market, readMarketNow, requireSwaps } from '../../market.ts'
 import { columnsOf, type ExitCode, type Given, type Io, print } from '../../process/io.ts'
 import { confirm, misused, orRefuse, Refusal } from '../../process/refusal.ts'
-import { describedIn, type Reading, whileReading } from '../../reading.ts'
+import { indexOf, type Reading, recordsOf, whileReading } from '../../reading.ts'
 import { amountData, shortText } from '../../text/amount-data.ts'
 import { wrapped } from '../../text/table.ts'
 import { askQuote, type QuoteReport, quoteLines, reportOf } from '../inspect/quote.ts'
@@ -200,7 +200,7 @@ async function place(request: OrderRequest, stateDir: string, given: On): Promis
   const found = await withClock(async (clock) => {
     const untilMs = clock.now() + LOST_MS
     for (;;) {
-      const slotSeconds = await findOrder(request.id, given)
+      const slotSeconds = await findOrder(request.id, strategy, given)
       if (slotSeconds !== undefined || clock.now() > untilMs) return slotSeconds
       await clock.sleep(POLL_MS)
     }
@@ -211,11 +211,19 @@ async function place(request: OrderRequest, stateDir: string, given: On): Promis
   )
 }
 
+/** A strategy's last slots among which an order of the last seconds is. */
+const SLOTS_MAX = 100
+
 /** Slot of an order by its id, if the journal has it. */
-async function findOrder(id: string, { options, io }: On): Promise<number | undefined> {
+async function findOrder(
+  id: string,
+  strategy: string,
+  { options, io }: On,
+): Promise<number | undefined> {
   let found: number | undefined
   await whileReading(options, io, async (reading) => {
-    for await (const { event } of describedIn(reading, io))
+    const index = await indexOf(reading, io)
+    for await (const { event } of index.records(await index.lastSlots(SLOTS_MAX, strategy)))
       if ('manual' in event && event.manual?.id === id) found = event.slotSeconds
     return 0
   })
@@ -243,8 +251,7 @@ async function followed(slot: Slot, { options, io }: On): Promise<Ended> {
 async function endedIn(reading: Reading, slot: Slot, io: Io): Promise<Ended | undefined> {
   let end: SlotEnd | undefined
   let fill: FillEntry | undefined
-  for await (const read of describedIn(reading, io)) {
-    if (!isAbout(read, slot)) continue
+  for (const read of await recordsOf(slot, reading, io)) {
     end = slotEndOf(read.event) ?? end
     if (read.context !== undefined) fill = fillIn(postingOf(read)) ?? fill
   }

@@ -1,4 +1,6 @@
 import { OperatorError } from '../../../domain/errors.ts'
+import type { Token } from '../../../domain/money/token.ts'
+import { valueTokenOf } from '../../../engine/accounts/portfolio.ts'
 import type { JournalKey } from '../../../signing/keys/journal-key.ts'
 import { holdsState } from '../../../store/file/state-files.ts'
 import { backUp } from '../../../store/maintenance/backup.ts'
@@ -15,6 +17,7 @@ import type * as json from '../../json/state-outputs.ts'
 import { type ConfigOptions, noState, settingsForReading } from '../../load-files.ts'
 import { type ExitCode, type Io, print, printOutcome } from '../../process/io.ts'
 import { orRefuse, refusalOf } from '../../process/refusal.ts'
+import { VERSION } from '../../process/version.ts'
 import { counted, isoOf } from '../../text/amount-data.ts'
 import { labelled } from '../../text/table.ts'
 
@@ -33,7 +36,8 @@ export async function stateVerify(options: StateOptions, io: Io): Promise<ExitCo
   const { archive } = options
   const proof = await proveState(stateDir, { key, archive })
   const ok = isSoundProof(proof)
-  const data = { ok, stateDir, ...proofData(proof), structureOnly: keyless }
+  const { unfitSideFiles } = proof
+  const data = { ok, stateDir, ...proofData(proof), unfitSideFiles, structureOnly: keyless }
   const sound =
     proof.missing === undefined
       ? 'sound: nothing is missing or altered'
@@ -42,25 +46,32 @@ export async function stateVerify(options: StateOptions, io: Io): Promise<ExitCo
     labelled([
       ['state', stateDir],
       ...proofLines(proof, keyless),
+      ...unfitSideFiles.map((file): [string, string] => [
+        'index',
+        `${file} does not fit: reports read the journal instead; \`tranched state rebuild\` makes it anew`,
+      ]),
       ['', ok ? sound : 'NOT SOUND: see above; delete nothing'],
     ]),
   )
 }
 
-/** `tranched state rebuild`: recreates state.json from an intact journal. */
+/** `tranched state rebuild`: recreates state.json and the index from an intact journal. */
 export async function stateRebuild(options: StateOptions, io: Io): Promise<ExitCode> {
-  const { stateDir, key } = await inUse(signedPlaceOf(options, io))
+  const { stateDir, key, valueToken } = await inUse(signedPlaceOf(options, io))
   const { archive } = options
-  const { records, kept } = await whileHeld(
+  const made = { key, archive, valueToken, madeBy: VERSION }
+  const { records, indexed, kept } = await whileHeld(
     stateDir,
     { io, command: 'state rebuild' },
-    (_, clock) => rebuildSnapshot(stateDir, { key, archive, nowMs: clock.now() }),
+    (_, clock) => rebuildSnapshot(stateDir, { ...made, nowMs: clock.now() }),
   )
   const was = kept === undefined ? '' : `; the old one is kept as ${kept}`
+  const files = indexed === 0 ? '' : `, and the index of ${counted(indexed, 'journal file')}`
   return printOutcome<json.RebuildData>(io, options, {
-    message: `state.json was rebuilt from ${records} intact records${was}`,
+    message: `state.json was rebuilt from ${records} intact records${files}${was}`,
     stateDir,
     records,
+    indexed,
     kept: kept ?? null,
   })
 }
@@ -128,7 +139,7 @@ async function untilSignalled<Result>(
 }
 
 /** A state directory with a state. Throws a Refusal if it has none. */
-async function inUse(place: Promise<Place>): Promise<Place> {
+async function inUse<Found extends Place>(place: Promise<Found>): Promise<Found> {
   const { stateDir } = await place
   if (await holdsState(stateDir)) return place
   throw noState(stateDir)
@@ -149,10 +160,14 @@ async function placeOf(options: ConfigOptions, io: Io): Promise<Place> {
 }
 
 /** Writing requires the wallet's key. */
-async function signedPlaceOf(options: ConfigOptions, io: Io): Promise<Place> {
+async function signedPlaceOf(
+  options: ConfigOptions,
+  io: Io,
+): Promise<Place & { readonly valueToken: Token | undefined }> {
   const { settings } = orRefuse(settingsForReading(options, io))
   const { key } = orRefuse(await readJournalKey(settings, io))
-  return { stateDir: settings.stateDir, key }
+  const { stateDir, prices } = settings
+  return { stateDir, key, valueToken: valueTokenOf(prices.values()) }
 }
 
 function proofLines(proof: StateProof, keyless: string | null): [string, string][] {

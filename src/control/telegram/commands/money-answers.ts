@@ -14,6 +14,7 @@ import {
   type Grouping,
 } from '../../../journal/ledger/figures.ts'
 import { Ledger } from '../../../journal/ledger/ledger.ts'
+import type { Posted } from '../../../journal/segment-summary.ts'
 import { etherText } from '../../../journal/wording/costs.ts'
 import {
   addTo,
@@ -31,6 +32,8 @@ export type MoneyAnswers = ReturnType<typeof createMoneyAnswers>
 
 export type MoneyInput = {
   readonly journal: Pick<Journal, 'records' | 'state'>
+  /** Runs a task on all changes to the ledger so far. */
+  readonly readPosted: (task: (posted: AsyncIterable<Posted>) => Promise<void>) => Promise<void>
   readonly status: () => Status
   /** The newest fills, newest first. */
   readonly fills: (count: number) => Promise<readonly FillRow[]>
@@ -50,23 +53,20 @@ const LINES_MAX = 15
 /** Pause between two slices of the journal, so that a read takes at most a fifth of a core. */
 const REST_MS = 16
 
-/** Answers about money, each sized for a phone. `daily` and `profit` read the whole journal, in slices. */
+/** Answers about money, each sized for a phone. `daily` and `profit` read the whole ledger, in slices. */
 export function createMoneyAnswers(input: MoneyInput) {
-  const { journal, status, valueToken, timezone, wallet, clock, signal } = input
+  const { journal, readPosted, status, valueToken, timezone, wallet, clock, signal } = input
 
   async function rest(): Promise<void> {
     await clock.sleep(REST_MS, signal)
     signal.throwIfAborted()
   }
 
-  /** `seen` receives each record as it is read. */
-  async function accountBy(by: Grouping, seen: (read: ReadRecord) => void = () => {}) {
+  async function accountBy(by: Grouping) {
     const ledger = new Ledger()
-    const read = describeAll(journal.records({ seq: 1 }), journal.state)
-    for await (const each of inSlices<ReadRecord>(read, rest)) {
-      if (each.context !== undefined) ledger.post(each)
-      seen(each)
-    }
+    await readPosted(async (posted) => {
+      for await (const [, posting] of inSlices(posted, rest)) ledger.post(posting)
+    })
     const account = createAccount({ valueToken, by, timezone })
     for await (const entry of inSlices<Entry>(listed(ledger.entries), rest)) account.add(entry)
     return account.sums()
@@ -77,9 +77,10 @@ export function createMoneyAnswers(input: MoneyInput) {
       const nowSeconds = Math.floor(clock.now() / 1_000)
       const fromMs = startOfDay(nowSeconds, timezone) * 1_000
       const today: DayFigures = noFigures()
-      const { groups } = await accountBy('day', (read) => {
-        if (read.record.atMs >= fromMs) addTo(today, read)
-      })
+      const read = describeAll(journal.records({ atMs: fromMs }), journal.state)
+      for await (const each of inSlices<ReadRecord>(read, rest))
+        if (each.record.atMs >= fromMs) addTo(today, each)
+      const { groups } = await accountBy('day')
       return dailyText({ today, groups, nowSeconds, timezone, valueToken })
     },
     profit: async () => profitText(await accountBy('strategy'), status(), valueToken),

@@ -85,7 +85,9 @@ export function createPage(input: PageInput) {
 
   async function readEarlier(): Promise<void> {
     const strategies = [...(subject?.state.strategies.keys() ?? [])]
-    model.readBack(await readRecentEvents(place, { fills: RECENT_FILLS_MAX, strategies }))
+    model.readBack(
+      await readRecentEvents(place, { fills: RECENT_FILLS_MAX, strategies, skips: true }),
+    )
   }
 
   async function refresh(): Promise<number> {

@@ -108,16 +108,20 @@ export type RecentEvents = Awaited<ReturnType<typeof readRecentEvents>>
 
 /**
  * The last events before this process started. Reads the newest files backwards until everything wanted is found, or
- * `FILES_MAX` are read. From `fromSeq` on, no fill is missing.
+ * `FILES_MAX` are read. From `fromSeq` on, no fill is missing. `skips`: the strategies' last skipped slots are wanted, too.
  */
 export async function readRecentEvents(
   journal: JournalPlace,
-  wanted: { readonly fills: number; readonly strategies: readonly string[] },
+  wanted: {
+    readonly fills: number
+    readonly strategies: readonly string[]
+    readonly skips: boolean
+  },
 ) {
   const search = new BackwardSearch({ ...journal, filesMax: FILES_MAX })
   const query = { limit: wanted.fills, before: undefined, strategy: undefined }
   const fills = createFillSearch(query)
-  const ends = slotEndsOf(wanted.strategies)
+  const ends = slotEndsOf(wanted.strategies, wanted.skips ? wanted.strategies : [])
   for await (const { lines } of search.batches()) {
     fills.take(lines)
     for (const line of lines) ends.take(line)
@@ -129,10 +133,10 @@ export async function readRecentEvents(
 }
 
 /** Collects the last slot and the last skip of each strategy. Takes lines newest first. */
-function slotEndsOf(strategies: readonly string[]) {
+function slotEndsOf(strategies: readonly string[], skipping: readonly string[]) {
   const found: SlotEnd[] = []
   const withoutSlot = new Set(strategies)
-  const withoutSkip = new Set(strategies)
+  const withoutSkip = new Set(skipping)
   return {
     found,
     isDone: (): boolean => withoutSlot.size === 0 && withoutSkip.size === 0,

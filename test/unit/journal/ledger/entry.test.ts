@@ -4,6 +4,7 @@ import type { CallIntent } from '../../../../src/domain/order/intent.ts'
 import {
   type EventOf,
   type JournalEvent,
+  postingOf,
   reduceRecorded,
 } from '../../../../src/journal/events/registry.ts'
 import type { GasEntry } from '../../../../src/journal/ledger/entry.ts'
@@ -37,7 +38,7 @@ const order = { strategy: STRATEGY, intentId: intent.id }
 function ledgerOf(...events: readonly JournalEvent[]): Ledger {
   const [state, ledger] = [emptyState(), new Ledger()]
   for (const [atMs, event] of [scheduled(), ...events].entries())
-    ledger.post(reduceRecorded(state, event, { seq: atMs + 1, atMs }))
+    ledger.post(postingOf(reduceRecorded(state, event, { seq: atMs + 1, atMs })))
   return ledger
 }
 
@@ -134,9 +135,9 @@ describe('an unproven entry', () => {
     ['a manual resolution', resolvedManually],
   ])('of %s is replaced by an on-chain proof', (_, unproven) => {
     const ledger = new Ledger()
-    ledger.post(onRecord(unproven, { seq: 1, atMs: 1 }))
+    ledger.post(postingOf(onRecord(unproven, { seq: 1, atMs: 1 })))
     expect(ledger.entries).toEqual([{ ...unprovenOrder, atMs: 1 }])
-    ledger.post(onRecord(proof, { seq: 2, atMs: 2 }))
+    ledger.post(postingOf(onRecord(proof, { seq: 2, atMs: 2 })))
     expect(ledger.entries).toMatchObject([{ type: 'trade', atMs: 2, paid, received }])
   })
 

@@ -7,8 +7,11 @@ import { NO_CAPS } from '../../../../../src/domain/strategy.ts'
 import {
   type JournalEvent,
   type JournalRecord,
+  postingOf,
   reduce,
+  reduceRecorded,
 } from '../../../../../src/journal/events/registry.ts'
+import type { Posted } from '../../../../../src/journal/segment-summary.ts'
 import { emptyState } from '../../../../../src/journal/state/state-image.ts'
 import { createAccountWatch } from '../../../../../src/observe/notify/digest/digest-figures.ts'
 import {
@@ -56,6 +59,7 @@ function rigOf(days: readonly (readonly [atMs: number, ...events: JournalEvent[]
         yield* records
       },
     },
+    readPosted: (task) => task(postedIn(records)),
     status: () => watch.status(daemon, NOON),
     fills: async () => [],
     valueToken: USDC,
@@ -70,6 +74,14 @@ function rigOf(days: readonly (readonly [atMs: number, ...events: JournalEvent[]
     signal: abort.signal,
   }
   return { input, watch, abort, money: createMoneyAnswers(input), rests: () => rests }
+}
+
+async function* postedIn(records: readonly JournalRecord[]): AsyncGenerator<Posted> {
+  const state = emptyState()
+  for (const record of records) {
+    const posting = postingOf(reduceRecorded(state, record.event, record))
+    if (posting !== undefined) yield [record.seq, posting]
+  }
 }
 
 const DAYS = [
