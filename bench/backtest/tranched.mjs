@@ -84,8 +84,9 @@ const input = {
     modules: { versionOf: () => undefined, decide: () => Promise.reject(new Error('there is none')) },
     nowMs: 0,
     observed: undefined,
-    priceSeries,
+    held: [],
   }),
+  priceSeries,
   // The other sides buy and sell at the next bar, without costs.
   model: { ...DEFAULT_MODEL, spreadPpm: 0, failurePpm: 0, quoteSeconds: 0, fillSeconds: MINUTE },
 }

@@ -23,15 +23,19 @@ import type { Skip } from '../strategies/decision/decision.ts'
 import { pairsOf, type Strategy } from '../strategies/registry.ts'
 import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
 import { type FastForward, fastForwardOf, type PlayedStrategy } from './fast-forward.ts'
-import type { PriceCursor, Quiet } from './prices/price-cursor.ts'
+import type { AnswerBand, PriceCursor } from './prices/price-cursor.ts'
 import { type OrderListener, SimulatedBroker } from './simulated-broker.ts'
 import { Simulation, type SimulationInput } from './simulation.ts'
 
 export type BacktestListener = OrderListener & {
   /** A slot whose orders have started. */
   opened?(strategy: Strategy, slotSeconds: number, considered: Considered): void
-  /** Consecutive slots skipped for one reason. */
-  skipped(strategy: Strategy, walked: Walked, skip: Pick<Skip, 'reason' | 'detail'>): void
+  /** Consecutive slots skipped for one reason. `bySample`: how many of them by each of the last samples. */
+  skipped(
+    strategy: Strategy,
+    walked: Walked & { readonly bySample: readonly number[] },
+    skip: Pick<Skip, 'reason' | 'detail'>,
+  ): void
   missed(strategy: Strategy, run: MissedRun): void
   /** Called at the beginning, at every sample and at the end. */
   sample(sim: Simulation): void
@@ -66,7 +70,7 @@ export class Play {
   readonly #broker: SimulatedBroker
   readonly #runs: readonly StrategyRun[]
   /** The intersection of the fast-forwards' bands, by feed. */
-  readonly #bands = new Map<PriceCursor, Quiet>()
+  readonly #bands = new Map<PriceCursor, AnswerBand>()
   #nextSampleMs: number
   readonly #untilMs: number
 
@@ -149,14 +153,12 @@ export class Play {
     for (const run of this.#runs) {
       const { fastForward } = run
       if (fastForward === undefined) continue
-      const cursor = brokenBy && fastForward.quiet?.cursor
-      const band = cursor && this.#bands.get(cursor)
-      const isBroken = band && cursor?.quietUntil(band, Math.floor(atMs / 1000)) !== undefined
-      if (fastForward.untilMs > atMs && isBroken !== true) continue
+      const own = brokenBy && fastForward.bands.find(({ cursor }) => cursor === brokenBy)
+      if (fastForward.untilMs > atMs && !(own && brokenBy?.endsToo(own.band))) continue
       this.#wake(run, atMs)
       hasWoken = true
     }
-    if (brokenBy !== undefined || hasWoken) this.#bandAgain()
+    if (hasWoken) this.#bandAgain()
     return hasWoken
   }
 
@@ -169,42 +171,64 @@ export class Play {
     run.dueMs = dueMs(run)
   }
 
+  /** Ends a fast-forward that no longer holds after a change. */
+  #check(run: StrategyRun, atMs: number): void {
+    if (run.fastForward?.holds?.() !== true) this.#wake(run, atMs)
+  }
+
   #passUntil({ strategy, walk }: StrategyRun, skip: Skip, seconds: number): void {
-    const walked = walk.passUntil(seconds)
-    if (walked === undefined) return
+    const first = walk.next
+    let [count, last] = [0, first]
+    const pass = (before: number): void => {
+      const walked = walk.passUntil(before)
+      if (walked === undefined) return
+      count += walked.count
+      last = walked.last
+    }
+    const bySample = this.#samplesFrom(first).map((sampleSeconds) => {
+      pass(Math.min(sampleSeconds + 1, seconds))
+      return count
+    })
+    pass(seconds)
+    if (count === 0) return
     const { reason, detail } = skip
-    this.sim.applyUnseen(skippedSlot(strategy, walked.last, { reason, detail }))
-    this.#input.listener.skipped(strategy, walked, skip)
+    this.sim.applyUnseen(skippedSlot(strategy, last, { reason, detail }))
+    this.#input.listener.skipped(strategy, { count, first, last, bySample }, skip)
+  }
+
+  /** Times of past samples from a second on. */
+  #samplesFrom(seconds: number): readonly number[] {
+    const { fromSeconds, sampleSeconds } = this.#input
+    const times: number[] = []
+    const before = Math.max(0, Math.ceil((seconds - fromSeconds) / sampleSeconds))
+    const next = this.#nextSampleMs / 1000
+    for (let at = fromSeconds + before * sampleSeconds; at < next; at += sampleSeconds)
+      times.push(at)
+    return times
   }
 
   #bandAgain(): void {
     this.#bands.clear()
     for (const { fastForward } of this.#runs) {
-      if (fastForward?.quiet === undefined) continue
-      const { cursor, band } = fastForward.quiet
-      const other = this.#bands.get(cursor) ?? band
-      const low = Math.max(band.low, other.low)
-      const high = Math.min(band.high, other.high)
-      const maxAgeSeconds = Math.min(band.maxAgeSeconds, other.maxAgeSeconds)
-      this.#bands.set(cursor, other === band ? band : { low, high, maxAgeSeconds })
+      for (const { cursor, band } of fastForward?.bands ?? []) {
+        const other = this.#bands.get(cursor) ?? band
+        const low = Math.max(band.low, other.low)
+        const high = Math.min(band.high, other.high)
+        const maxAgeSeconds = Math.min(band.maxAgeSeconds, other.maxAgeSeconds)
+        this.#bands.set(cursor, other === band ? band : { low, high, maxAgeSeconds })
+      }
     }
   }
 
   /** Runs orders first, then slots, then the sample. */
   #doAt(atMs: number): Promise<void> | undefined {
-    // An order's step changes the state, so earlier slots are accounted for before it.
-    if (this.#broker.nextMs <= atMs) this.#wakeAll(atMs)
-    while (this.#broker.step());
     const { version } = this.sim
-    let asks: Promise<void> | undefined
-    for (const run of this.#runs) {
-      // Strategies after one that changed the state see the change; those before it do not.
-      if (this.sim.version !== version) this.#wake(run, atMs)
-      if (run.fastForward !== undefined || run.dueMs > atMs) continue
-      const pending = this.#handle(run)
-      if (pending !== undefined) asks = asks === undefined ? pending : asks.then(() => pending)
+    if (this.#broker.nextMs <= atMs) this.#stepOrders(atMs)
+    const asks = this.#doSlots(atMs, version)
+    if (this.sim.version !== version) {
+      for (const run of this.#runs) this.#check(run, atMs + 1)
+      this.#bandAgain()
     }
-    if (this.sim.version !== version) this.#wakeAll(atMs + 1)
     if (this.#nextSampleMs <= atMs) {
       this.#input.listener.sample(this.sim)
       this.#nextSampleMs += this.#input.sampleSeconds * 1000
@@ -212,9 +236,23 @@ export class Play {
     return asks
   }
 
-  #wakeAll(atMs: number): void {
-    for (const run of this.#runs) this.#wake(run, atMs)
-    this.#bands.clear()
+  #stepOrders(atMs: number): void {
+    // A slot that is reported with an order's end comes after its strategy's earlier slots.
+    for (const run of this.#runs) if (run.fastForward?.holds === undefined) this.#wake(run, atMs)
+    while (this.#broker.step());
+  }
+
+  /** `version`: of the state before. */
+  #doSlots(atMs: number, version: number): Promise<void> | undefined {
+    let asks: Promise<void> | undefined
+    for (const run of this.#runs) {
+      // Strategies after one that changed the state see the change; those before it do not.
+      if (this.sim.version !== version) this.#check(run, atMs)
+      if (run.fastForward !== undefined || run.dueMs > atMs) continue
+      const pending = this.#handle(run)
+      if (pending !== undefined) asks = asks === undefined ? pending : asks.then(() => pending)
+    }
+    return asks
   }
 
   /** Decides a strategy's due slots. Resolves once its module, if any, has answered. */
@@ -262,12 +300,12 @@ export class Play {
   /** Records the decision of a slot. Returns false if the slot is postponed. */
   #record(run: StrategyRun, slotSeconds: number, considered: Considered): boolean {
     const { strategy, schedule } = run
-    const { decision, inputs } = considered
+    const { decision } = considered
     const { nowMs } = this.sim
     if (decision.tag === 'trade') {
       const { intents, memory, memoryOnFill } = decision
       const slot = { strategy: strategy.name, slotSeconds }
-      this.sim.apply(slotOpened({ ...slot, intents, inputs, memory, memoryOnFill }))
+      this.sim.apply(slotOpened({ ...slot, intents, memory, memoryOnFill }))
       this.#input.listener.opened?.(strategy, slotSeconds, considered)
       this.#broker.launch(intents.map(({ id }) => id))
       return true
@@ -289,7 +327,9 @@ export class Play {
     if (alongside.length === 0) this.sim.applyUnseen(closed)
     else this.sim.apply(closed, ...alongside)
     for (const event of alongside) if (strategyPaused.is(event)) listener.paused(event)
-    listener.skipped(strategy, { count: 1, first: slotSeconds, last: slotSeconds }, skip)
+    // A slot that waited is decided after its time.
+    const bySample = this.#samplesFrom(slotSeconds).map(() => 1)
+    listener.skipped(strategy, { count: 1, first: slotSeconds, last: slotSeconds, bySample }, skip)
     if (!this.#input.fastForwards) return
     const fastForward = fastForwardOf(this.sim, run, skip)
     if (fastForward === undefined) return

@@ -56,12 +56,13 @@ export type Taken = {
 
 export type Considered = {
   readonly decision: Decision
-  readonly inputs?: DecisionInputs
+  /** For the record. A function, because a backtest records nothing. */
+  readonly inputs?: () => DecisionInputs
   readonly alongside: readonly (StrategyPaused | FirstCheck['alongside'][number])[]
 } & Pick<FirstCheck, 'terms' | 'warning'>
 
 export type Question = ModuleQuestion & {
-  readonly inputs: DecisionInputs
+  readonly inputs: () => DecisionInputs
   /** Decides with the module's reply and the market at that time. */
   readonly decide: (market: MarketView, reply: ModuleReply) => Decision
 }
@@ -196,7 +197,7 @@ export function considerReply(
 type Seen = {
   readonly deciding: MarketDecision<Strategy> | ModuleDecision<Strategy>
   readonly market: MarketView
-  readonly inputs: DecisionInputs
+  readonly inputs: () => DecisionInputs
 }
 
 /** The market of a swap strategy, or an immediate decision for a blocked slot, a missing view or a call. */
@@ -214,7 +215,7 @@ function inspectSlot(input: ConsiderInput): Considered | Seen {
   const { order } = input
   const pairs = order && [{ sell: order.sell.token, buy: order.buy.token }]
   const market = viewOf(input, view, { strategy, slotSeconds, pairs })
-  return { deciding, market, inputs: inputsOf(strategy, market, view) }
+  return { deciding, market, inputs: () => inputsOf(strategy, market, view) }
 }
 
 function considerSwap(
@@ -257,7 +258,7 @@ async function openSlot(
       strategy: strategy.name,
       slotSeconds,
       intents: intents.map((intent) => ({ ...intent, terms })),
-      inputs,
+      inputs: inputs?.(),
       decidedAtMs: input.nowMs,
       terms: firstTerms,
       memory: changed(input, memory),
@@ -282,7 +283,7 @@ async function skipSlot(
       outcome: 'skipped',
       reason,
       detail,
-      inputs,
+      inputs: inputs?.(),
       decidedAtMs: input.nowMs,
       terms,
       memory: changed(input, memory),

@@ -21,8 +21,11 @@ export type ExposureTotals = {
 /** Base units of one token: what live permits may still take, and what used permits took. */
 type ExposureSum = { live: bigint; readonly used: UsedSums }
 
-/** Used permits in time order. `upTo[n]` is the sum of the first n, so that any window's sum is one subtraction. */
-type UsedSums = { readonly atMs: number[]; readonly upTo: bigint[] }
+/**
+ * Used permits in time order, without those before `first`. `upTo[n] - upTo[first]` is the sum of those before n, so that any
+ * window's sum is one subtraction, and dropping the oldest changes no other sum.
+ */
+type UsedSums = { readonly atMs: number[]; readonly upTo: bigint[]; first: number }
 
 /** Adds an exposure as the newest, replacing one with the same key. */
 export function addExposure(totals: ExposureTotals, key: string, exposure: Exposure): void {
@@ -50,6 +53,42 @@ export function removeExposure(totals: ExposureTotals, key: string): void {
   for (const sum of sumsOf(totals, exposure)) {
     if (exposure.live) sum.live -= exposure.amount
     else removeUsed(sum.used, exposure)
+  }
+}
+
+type Oldest = {
+  /** Stands behind `head`. */
+  readonly rest: MapIterator<[string, Exposure]>
+  head: readonly [key: string, exposure: Exposure] | undefined
+}
+
+/** Kept, because an iteration from the start of a map passes every entry that was removed there. */
+const OLDEST = new WeakMap<ExposureTotals['exposures'], Oldest>()
+
+/** Removes used permits until the first that `isOld` rejects: except for clock jumps, entries are in time order. */
+export function removeOldest(totals: ExposureTotals, isOld: (exposure: Exposure) => boolean): void {
+  const { exposures } = totals
+  const oldest = OLDEST.get(exposures) ?? { rest: exposures.entries(), head: undefined }
+  OLDEST.set(exposures, oldest)
+  for (;;) {
+    const { head } = oldest
+    if (head !== undefined && exposures.get(head[0]) === head[1]) {
+      if (!isOld(head[1])) return
+      removeExposure(totals, head[0])
+    }
+    oldest.head = nextUsed(oldest.rest)
+    if (oldest.head !== undefined) continue
+    // An iterator that has ended sees no later entries.
+    OLDEST.delete(exposures)
+    return
+  }
+}
+
+function nextUsed(rest: Oldest['rest']): Oldest['head'] {
+  for (;;) {
+    const { done, value } = rest.next()
+    if (done === true) return undefined
+    if (!value[1].live) return value
   }
 }
 
@@ -88,8 +127,8 @@ type SinceQuery = Summed & { readonly afterMs: number }
 export function usedSumAfter(totals: ExposureTotals, query: SinceQuery): bigint {
   const sum = totals.exposureSums.get(sumKey(query))
   if (sum === undefined) return 0n
-  const { atMs, upTo } = sum.used
-  return at(upTo, atMs.length) - at(upTo, countUpTo(atMs, query.afterMs))
+  const { used } = sum
+  return at(used.upTo, used.atMs.length) - at(used.upTo, countUpTo(used, query.afterMs))
 }
 
 /** Time of use of the last permit that must leave a window until the rest fits `room`, epoch ms; undefined if all fits. */
@@ -99,16 +138,16 @@ export function whenUsedSumFits(
 ): number | undefined {
   const sum = totals.exposureSums.get(sumKey(query))
   if (sum === undefined) return undefined
-  const { atMs, upTo } = sum.used
+  const { atMs, upTo, first } = sum.used
   const most = at(upTo, atMs.length) - query.room
-  const leaving = countWhile(upTo, (each) => each < most)
-  return leaving === 0 ? undefined : at(atMs, leaving - 1)
+  const leaving = countWhile(upTo, first, (each) => each < most)
+  return leaving === first ? undefined : at(atMs, leaving - 1)
 }
 
 /** Time of the oldest permit used after a moment, epoch ms; undefined if there is none. */
 export function oldestUsedAfter(totals: ExposureTotals, query: SinceQuery): number | undefined {
   const sum = totals.exposureSums.get(sumKey(query))
-  return sum?.used.atMs[countUpTo(sum.used.atMs, query.afterMs)]
+  return sum?.used.atMs[countUpTo(sum.used, query.afterMs)]
 }
 
 function sumKey({ token, strategy }: Summed): string {
@@ -119,42 +158,56 @@ function sumsOf(totals: ExposureTotals, exposure: Exposure): readonly ExposureSu
   return [exposure.token, sumKey(exposure)].map((key) => {
     const known = totals.exposureSums.get(key)
     if (known !== undefined) return known
-    const fresh: ExposureSum = { live: 0n, used: { atMs: [], upTo: [0n] } }
+    const fresh: ExposureSum = { live: 0n, used: { atMs: [], upTo: [0n], first: 0 } }
     totals.exposureSums.set(key, fresh)
     return fresh
   })
 }
 
-/** Number of ascending times up to and including `ms`. */
-function countUpTo(times: readonly number[], ms: number): number {
-  return countWhile(times, (each) => each <= ms)
+/** Index after the last permit used up to and including `ms`. */
+function countUpTo({ atMs, first }: UsedSums, ms: number): number {
+  return countWhile(atMs, first, (each) => each <= ms)
 }
 
-/** Number of values at the start of a list for which `holds` is true. */
-function countWhile<Value>(list: readonly Value[], holds: (value: Value) => boolean): number {
-  let low = 0
-  let high = list.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (holds(at(list, middle))) low = middle + 1
-    else high = middle
+/** Index of the first value, from `low` on, for which `holds` is false. */
+function countWhile<Value>(
+  list: readonly Value[],
+  low: number,
+  holds: (value: Value) => boolean,
+): number {
+  let from = low
+  let to = list.length
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    if (holds(at(list, middle))) from = middle + 1
+    else to = middle
   }
-  return low
+  return from
 }
 
 /** Permits are used nearly in deadline order, so few sums follow the new one. */
-function insertUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
-  const before = countUpTo(atMs, exposure.atMs)
+function insertUsed(used: UsedSums, exposure: Exposure): void {
+  const { atMs, upTo } = used
+  const before = countUpTo(used, exposure.atMs)
   atMs.splice(before, 0, exposure.atMs)
   upTo.splice(before, 0, at(upTo, before))
   for (let n = before + 1; n < upTo.length; n += 1) upTo[n] = at(upTo, n) + exposure.amount
 }
 
-/** The oldest is removed at most once a minute, others mostly soon after they were added, so few sums follow. */
-function removeUsed({ atMs, upTo }: UsedSums, exposure: Exposure): void {
-  let index = countUpTo(atMs, exposure.atMs) - 1
+/** Permits other than the oldest are mostly removed soon after they were added, so few sums follow. */
+function removeUsed(used: UsedSums, exposure: Exposure): void {
+  const { atMs, upTo } = used
+  let index = countUpTo(used, exposure.atMs) - 1
   // Among several at one time, removes the one with its own amount: another's would leave falling sums.
-  while (index > 0 && at(upTo, index + 1) - at(upTo, index) !== exposure.amount) index -= 1
+  while (index > used.first && at(upTo, index + 1) - at(upTo, index) !== exposure.amount) index -= 1
+  if (index === used.first) {
+    used.first += 1
+    if (used.first * 2 <= atMs.length) return
+    atMs.splice(0, used.first)
+    upTo.splice(0, used.first)
+    used.first = 0
+    return
+  }
   atMs.splice(index, 1)
   upTo.splice(index + 1, 1)
   for (let n = index + 1; n < upTo.length; n += 1) upTo[n] = at(upTo, n) - exposure.amount
