@@ -5,7 +5,7 @@ import type { SkipReason } from '../domain/order/reason.ts'
 import { latestSlotAtOrBefore } from '../domain/schedule/calendar.ts'
 import type { Schedule } from '../domain/schedule/schedule.ts'
 import { blockingSkip } from '../engine/limits/blocked.ts'
-import { freeOf, heldOf, viewOf } from '../engine/market-snapshot.ts'
+import { freeOf, heldOf } from '../engine/market-snapshot.ts'
 import { assetKey, type MarketView, type Skip } from '../strategies/decision/decision.ts'
 import { drawdownBand } from '../strategies/decision/drawdown.ts'
 import type { PriceBand, QuietPrices } from '../strategies/kind.ts'
@@ -34,6 +34,42 @@ const BY_THE_BOOKS: ReadonlySet<SkipReason> = new Set([
   'account-too-many-open',
 ])
 
+/** The feeds that fast-forwards depend on, each with the intersection of their bands. */
+export class WatchedFeeds {
+  readonly #untilSeconds: number
+  readonly #watched = new Map<PriceCursor, { band: AnswerBand; endsMs: number | undefined }>()
+
+  constructor(untilSeconds: number) {
+    this.#untilSeconds = untilSeconds
+  }
+
+  watch(fastForwards: Iterable<FastForward | undefined>): void {
+    this.#watched.clear()
+    for (const fastForward of fastForwards) {
+      for (const { cursor, band } of fastForward?.bands ?? []) {
+        const other = this.#watched.get(cursor)?.band ?? band
+        const low = Math.max(band.low, other.low)
+        const high = Math.min(band.high, other.high)
+        const maxAgeSeconds = Math.min(band.maxAgeSeconds, other.maxAgeSeconds)
+        this.#watched.set(cursor, { band: { low, high, maxAgeSeconds }, endsMs: undefined })
+      }
+    }
+  }
+
+  /** The first feed that leaves its band by a time, and when. */
+  firstEnd(byMs: number): { readonly atMs: number; readonly brokenBy: PriceCursor | undefined } {
+    let [atMs, brokenBy]: [number, PriceCursor | undefined] = [byMs, undefined]
+    for (const [cursor, watched] of this.#watched) {
+      const { band } = watched
+      watched.endsMs ??= 1000 * (cursor.quietUntil(band, this.#untilSeconds) ?? FOR_GOOD)
+      if (watched.endsMs > atMs) continue
+      atMs = watched.endsMs
+      brokenBy = cursor
+    }
+    return { atMs, brokenBy }
+  }
+}
+
 export type PlayedStrategy = {
   readonly strategy: Strategy
   readonly schedule: Schedule
@@ -45,7 +81,7 @@ export type PlayedStrategy = {
 export function fastForwardOf(
   sim: Simulation,
   { strategy, schedule, feeds }: PlayedStrategy,
-  skip: Skip,
+  { skip, market }: { readonly skip: Skip; readonly market: MarketView | undefined },
 ): FastForward | undefined {
   const { reason, hit } = skip
   if (strategy.schedule.jitterMs > 0) return undefined
@@ -53,13 +89,12 @@ export function fastForwardOf(
   const freesAtMs = hit?.freesAtMs ?? skip.freesAtMs
   const untilMs = freesAtMs === undefined ? FOR_GOOD : waitsFromMs(sim, schedule, freesAtMs)
   if (skip.freesAtMs !== undefined) return onlyUntil(untilMs)
-  if (!readsMarket(strategy)) return undefined
+  if (!readsMarket(strategy) || market === undefined) return undefined
   // Only another round changes this.
   if (reason === 'price-stale' || reason === 'price-missing')
     return onlyUntil(sim.board.nextAtSeconds(feeds) * 1000)
-  const { state, input } = sim
-  const context = { mode: 'live', ...input, state } as const
-  const view = viewOf(context, sim.view(), { strategy, slotSeconds: sim.nowSeconds })
+  const memory = sim.state.strategies.get(strategy.name)?.memory ?? market.memory
+  const view = { ...market, memory }
   const quiet = kindOf(strategy).quiet(strategy, view, reason)
   const bands = quiet && answerBands(sim, feeds, untripped(strategy, quiet, view))
   if (quiet === undefined || bands === undefined) return undefined

@@ -58,6 +58,8 @@ export type Considered = {
   readonly decision: Decision
   /** For the record. A function, because a backtest records nothing. */
   readonly inputs?: () => DecisionInputs
+  /** The market that it was decided by, if any. */
+  readonly market?: MarketView
   readonly alongside: readonly (StrategyPaused | FirstCheck['alongside'][number])[]
 } & Pick<FirstCheck, 'terms' | 'warning'>
 
@@ -166,7 +168,7 @@ export function consider(input: ConsiderInput): Considered | Question {
     const decision = admitted(input, decideOrder(strategy, order, market))
     return { decision, inputs, alongside: [] }
   }
-  if (deciding.by === 'market') return { inputs, ...considerSwap(input, market, deciding) }
+  if (deciding.by === 'market') return { inputs, market, ...considerSwap(input, market, deciding) }
   const question = deciding.question(strategy, market)
   if ('tag' in question) return { decision: question, inputs, alongside: [] }
   return { ...question, inputs, decide: (now, reply) => deciding.decide(strategy, now, reply) }
@@ -222,7 +224,7 @@ function considerSwap(
   input: ConsiderInput,
   market: MarketView,
   deciding: MarketDecision<Strategy>,
-): Omit<Considered, 'inputs'> {
+): Omit<Considered, 'inputs' | 'market'> {
   const { strategy } = input
   const record = input.state.strategies.get(strategy.name)
   const drawdown = drawdownOf(strategy, market, record?.resumedAtMs)

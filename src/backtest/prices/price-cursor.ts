@@ -86,13 +86,26 @@ export class PriceCursor {
   /** A read of the feed at this position; undefined before the first round. */
   reading(): FeedReading | undefined {
     if (this.#at < 0) return undefined
-    this.#reading ??= {
-      answer: answerAt(this.#piece, this.#at),
+    this.#reading ??= this.#readingOf(this.#at)
+    return this.#reading
+  }
+
+  /** The same at a later second, without advancing; `unread` if that may be in a piece to come. */
+  readingAt(seconds: number): FeedReading | 'unread' | undefined {
+    const { atSeconds } = this.#piece
+    const at = lastUpTo(atSeconds, this.#at, seconds)
+    if (at === atSeconds.length - 1 && (this.#peek()?.atSeconds[0] ?? seconds + 1) <= seconds)
+      return 'unread'
+    return at < 0 ? undefined : this.#readingOf(at)
+  }
+
+  #readingOf(at: number): FeedReading {
+    return {
+      answer: answerAt(this.#piece, at),
       decimals: this.decimals,
-      updatedAtSeconds: this.#piece.atSeconds[this.#at] ?? 0,
+      updatedAtSeconds: this.#piece.atSeconds[at] ?? 0,
       sequencer: this.#hasSequencer ? UP : undefined,
     }
-    return this.#reading
   }
 
   /**

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { Board } from '../../../src/backtest/prices/price-board.ts'
 import { heldSeries } from '../../../src/backtest/prices/held.ts'
+import { Board } from '../../../src/backtest/prices/price-board.ts'
 import { PriceRecorder } from '../../../src/backtest/prices/recorded.ts'
 import { acceptPath, createPricePaths, type PriceFeed } from '../../../src/domain/money/price.ts'
 import type { Pair, Token } from '../../../src/domain/money/token.ts'
