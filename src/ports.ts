@@ -494,6 +494,14 @@ export type HaltFile = {
 export type Modules = {
   /** Runs a strategy's module for one slot. Never rejects, and answers within MODULE_ANSWER_MS. The answer is untrusted. */
   decide(strategy: ModuleStrategy, view: ModuleView): Promise<ModuleReply>
+  /**
+   * The same for consecutive slots: replies to the first views, at least one, in one exchange. It ends with the first reply
+   * that is no skip. Each view is given the memory of the replies before it.
+   */
+  decideAhead?(
+    strategy: ModuleStrategy,
+    views: readonly ModuleView[],
+  ): Promise<readonly ModuleReply[]>
   /** Version of a strategy's module including all imports, also after it ended. Undefined if it was not started. */
   versionOf(strategy: ModuleStrategy): string | undefined
 }

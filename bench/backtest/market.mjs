@@ -52,16 +52,20 @@ export function pricesOf(pair, { bars, swing }) {
 }
 
 /**
- * Runs this often, and returns the last result and the seconds of the median run: the first ones are still being
- * compiled.
+ * Runs this often, and returns the last result, and the seconds and processor seconds of the median run: the first ones are
+ * still being compiled.
  */
 export async function timed(plays, play) {
   const seconds = []
+  const cpuSeconds = []
   let outcome
   for (let at = 0; at < plays; at += 1) {
+    const before = process.cpuUsage()
     const startedAt = performance.now()
     outcome = await play()
     seconds.push((performance.now() - startedAt) / 1000)
+    const { user, system } = process.cpuUsage(before)
+    cpuSeconds.push((user + system) / 1e6)
   }
-  return { outcome, first: seconds[0], seconds: median(seconds) }
+  return { outcome, first: seconds[0], seconds: median(seconds), cpuSeconds: median(cpuSeconds) }
 }

@@ -28,6 +28,19 @@ const STRATEGIES = {
     const [base, quote] = pair.split('/')
     return `{ name: ${base.toLowerCase()}, kind: dca, schedule: { cron: "0 9 * * 1" }, sell: ${quote}, buy: ${base}, amount: "1000", ${NO_END} }`
   }),
+  trade: [
+    `{ name: trade, kind: dca, ${EVERY_BAR}, sell: USDC, buy: WETH, amount: "1", ${NO_END} }`,
+  ],
+  // None of these ever trades, except for the first purchase of the portfolio.
+  bounds: [
+    `{ name: bounds, kind: dca, ${EVERY_BAR}, sell: USDC, buy: WETH, amount: "1", price: { max: "1000" }, ${NO_END} }`,
+  ],
+  band: [
+    `{ name: band, kind: rebalance, ${EVERY_BAR}, targets: { WETH: 60%, USDC: 40% }, band: 20%, minTrade: "10", quote: USDC, limits: { perDay: { USDC: "1000000000", WETH: "1000000" } } }`,
+  ],
+  dips: [
+    `{ name: dips, kind: dca, ${EVERY_BAR}, sell: USDC, buy: WETH, amount: "1", dip: [{ drop: 5%, amount: "2" }], dipWindow: 7d, price: { max: "1000" }, ${NO_END} }`,
+  ],
   limits: [
     `{ name: limits, kind: threshold, ${EVERY_BAR}, sell: USDC, buy: WETH, rearm: 5%, ladder: [{ below: "${LEVELS.below}", amount: "100" }, { below: "1900", amount: "150" }], limits: { perHour: "200", perDay: "300", perWeek: "1000", total: "20000", cooldown: 2h, drawdown: 80% } }`,
   ],
@@ -73,7 +86,7 @@ const priceSeries = PAIRS.map((pair, at) => {
   const held = streams ? undefined : [...roundsOf(at)]
   const rounds = () => held ?? roundsOf(at)
   return { pair, decimals: DECIMALS, source: 'a benchmark', rounds }
-}).filter(({ pair }) => kind !== 'limits' || pair === PAIRS[0])
+}).filter(({ pair }) => kind === 'threshold' || kind === 'dca' || pair === PAIRS[0])
 
 const input = {
   ...inputOf(settings, strategies, {
@@ -84,13 +97,14 @@ const input = {
     modules: { versionOf: () => undefined, decide: () => Promise.reject(new Error('there is none')) },
     nowMs: 0,
     observed: undefined,
-    priceSeries,
+    held: [],
   }),
+  priceSeries,
   // The other sides buy and sell at the next bar, without costs.
   model: { ...DEFAULT_MODEL, spreadPpm: 0, failurePpm: 0, quoteSeconds: 0, fillSeconds: MINUTE },
 }
 
-const { outcome: result, first, seconds } = await timed(plays, () => backtest(input))
+const { outcome: result, first, seconds, cpuSeconds } = await timed(plays, () => backtest(input))
 
 const trades = result.strategies.flatMap((each) => each.trades)
 const fills = trades.reduce((sum, each) => sum + each.fills, 0)
@@ -99,6 +113,7 @@ process.stdout.write(
   `${JSON.stringify({
     first,
     seconds,
+    cpuSeconds,
     bars: bars * priceSeries.length,
     slots: result.strategies.reduce((sum, each) => sum + each.slots, 0),
     fills,

@@ -2,7 +2,8 @@ import type { Token } from '../domain/money/token.ts'
 import { mulDivDown } from '../domain/money/units.ts'
 import type { Intent } from '../domain/order/intent.ts'
 import { nextSlot } from '../domain/schedule/calendar.ts'
-import type { SlotSeconds } from '../domain/schedule/schedule.ts'
+import type { Schedule, SlotSeconds } from '../domain/schedule/schedule.ts'
+import { walkSlots } from '../domain/schedule/slot-walk.ts'
 import { postingOf, type ReadRecord } from '../journal/events/registry.ts'
 import { slotClosed, slotEndOf, slotOpened } from '../journal/events/strategy/slots.ts'
 import { strategyScheduled } from '../journal/events/strategy/strategies.ts'
@@ -187,7 +188,7 @@ function compared(
       byHand += 1
       continue
     }
-    for (const { run, count } of within(runs, firstSeconds, lastSeconds)) {
+    for (const { run, count } of within(runs, end, schedule)) {
       slots += count
       if (run.outcome === end.outcome) same += count
       else addDifference(differences, { live: end, expected: run, slots: count, lastSeconds })
@@ -210,8 +211,12 @@ function compared(
   }
 }
 
-/** The parts of runs between two slots, both inclusive; a long run's part is counted as if its slots were evenly spread. */
-function within(runs: readonly Run[], firstSeconds: SlotSeconds, lastSeconds: SlotSeconds) {
+/** The parts of ascending runs within a run of live slots. */
+function within(
+  runs: readonly Run[],
+  { firstSeconds, lastSeconds }: Run,
+  schedule: Schedule,
+): readonly { readonly run: Run; readonly count: number }[] {
   const parts: { run: Run; count: number }[] = []
   let [low, high] = [0, runs.length]
   while (low < high) {
@@ -221,11 +226,11 @@ function within(runs: readonly Run[], firstSeconds: SlotSeconds, lastSeconds: Sl
   }
   for (const run of runs.slice(low)) {
     if (run.firstSeconds > lastSeconds) break
-    const overlap =
-      Math.min(run.lastSeconds, lastSeconds) - Math.max(run.firstSeconds, firstSeconds)
-    const length = run.lastSeconds - run.firstSeconds
-    const share = length === 0 ? 1 : overlap / length
-    parts.push({ run, count: Math.max(1, Math.round(run.count * share)) })
+    const from = Math.max(run.firstSeconds, firstSeconds)
+    const until = Math.min(run.lastSeconds, lastSeconds)
+    const walked =
+      from < until ? walkSlots(schedule, from - 1, until).passUntil(until + 1) : undefined
+    parts.push({ run, count: walked?.count ?? 1 })
   }
   return parts
 }

@@ -1,22 +1,28 @@
-import { acceptPath, type PriceFeed } from '../domain/money/price.ts'
+import { acceptPath, type PriceFeed, type PricePath } from '../domain/money/price.ts'
+import type { Pair } from '../domain/money/token.ts'
 import type { Ratio } from '../domain/money/units.ts'
 import type { SkipReason } from '../domain/order/reason.ts'
 import { latestSlotAtOrBefore } from '../domain/schedule/calendar.ts'
 import type { Schedule } from '../domain/schedule/schedule.ts'
-import { viewOf } from '../engine/market-snapshot.ts'
-import type { Skip } from '../strategies/decision/decision.ts'
+import { blockingSkip } from '../engine/limits/blocked.ts'
+import { freeOf, heldOf } from '../engine/market-snapshot.ts'
+import { assetKey, type MarketView, type Skip } from '../strategies/decision/decision.ts'
 import { drawdownBand } from '../strategies/decision/drawdown.ts'
-import type { PriceBand, PriceTrigger } from '../strategies/kind.ts'
-import { kindOf, readsMarket, type Strategy } from '../strategies/registry.ts'
-import type { PriceCursor, Quiet } from './prices/price-cursor.ts'
+import type { PriceBand, QuietPrices } from '../strategies/kind.ts'
+import { assetsOf, kindOf, readsMarket, type Strategy } from '../strategies/registry.ts'
+import type { AnswerBand, PriceCursor } from './prices/price-cursor.ts'
 import type { Simulation } from './simulation.ts'
 
-/** Time during which a strategy's slots can only end like the last one. Any change of state or wallet also ends it. */
+/** Time during which a strategy's slots can only end like the last one. */
 export type FastForward = {
   readonly untilMs: number
-  /** The band of its feed's answers; undefined if prices do not matter. */
-  readonly quiet: { readonly cursor: PriceCursor; readonly band: Quiet } | undefined
+  /** The band of each feed's answers; empty if prices do not matter. */
+  readonly bands: readonly FeedBand[]
+  /** Whether it still holds after a change of the state or the wallet. Undefined if every change ends it. */
+  readonly holds: (() => boolean) | undefined
 }
+
+export type FeedBand = { readonly cursor: PriceCursor; readonly band: AnswerBand }
 
 const FOR_GOOD = Number.POSITIVE_INFINITY
 
@@ -27,12 +33,42 @@ const BY_THE_BOOKS: ReadonlySet<SkipReason> = new Set([
   'too-many-open',
   'account-too-many-open',
 ])
-/** Reasons that only a price ends: a crossed level, or an answer that is too old. */
-const BY_THE_PRICE: ReadonlySet<SkipReason> = new Set([
-  'not-triggered',
-  'finished',
-  'insufficient-balance',
-])
+
+/** The feeds that fast-forwards depend on, each with the intersection of their bands. */
+export class WatchedFeeds {
+  readonly #untilSeconds: number
+  readonly #watched = new Map<PriceCursor, { band: AnswerBand; endsMs: number | undefined }>()
+
+  constructor(untilSeconds: number) {
+    this.#untilSeconds = untilSeconds
+  }
+
+  watch(fastForwards: Iterable<FastForward | undefined>): void {
+    this.#watched.clear()
+    for (const fastForward of fastForwards) {
+      for (const { cursor, band } of fastForward?.bands ?? []) {
+        const other = this.#watched.get(cursor)?.band ?? band
+        const low = Math.max(band.low, other.low)
+        const high = Math.min(band.high, other.high)
+        const maxAgeSeconds = Math.min(band.maxAgeSeconds, other.maxAgeSeconds)
+        this.#watched.set(cursor, { band: { low, high, maxAgeSeconds }, endsMs: undefined })
+      }
+    }
+  }
+
+  /** The first feed that leaves its band by a time, and when. */
+  firstEnd(byMs: number): { readonly atMs: number; readonly brokenBy: PriceCursor | undefined } {
+    let [atMs, brokenBy]: [number, PriceCursor | undefined] = [byMs, undefined]
+    for (const [cursor, watched] of this.#watched) {
+      const { band } = watched
+      watched.endsMs ??= 1000 * (cursor.quietUntil(band, this.#untilSeconds) ?? FOR_GOOD)
+      if (watched.endsMs > atMs) continue
+      atMs = watched.endsMs
+      brokenBy = cursor
+    }
+    return { atMs, brokenBy }
+  }
+}
 
 export type PlayedStrategy = {
   readonly strategy: Strategy
@@ -45,25 +81,29 @@ export type PlayedStrategy = {
 export function fastForwardOf(
   sim: Simulation,
   { strategy, schedule, feeds }: PlayedStrategy,
-  skip: Skip,
+  { skip, market }: { readonly skip: Skip; readonly market: MarketView | undefined },
 ): FastForward | undefined {
   const { reason, hit } = skip
   if (strategy.schedule.jitterMs > 0) return undefined
-  if (BY_THE_BOOKS.has(reason)) return { untilMs: FOR_GOOD, quiet: undefined }
+  if (BY_THE_BOOKS.has(reason)) return onlyUntil(FOR_GOOD)
   const freesAtMs = hit?.freesAtMs ?? skip.freesAtMs
   const untilMs = freesAtMs === undefined ? FOR_GOOD : waitsFromMs(sim, schedule, freesAtMs)
-  if (skip.freesAtMs !== undefined) return { untilMs, quiet: undefined }
-  if (!readsMarket(strategy)) return undefined
-  if (reason === 'price-stale' || reason === 'price-missing') {
-    // Only another round changes this.
-    const nextMs = sim.board.nextAtSeconds(feeds) * 1000
-    return { untilMs: nextMs, quiet: undefined }
-  }
-  const { trigger } = kindOf(strategy)
-  if (trigger === undefined) return undefined
-  if (hit === undefined && !BY_THE_PRICE.has(reason)) return undefined
-  const quiet = quietOf(sim, { strategy, feeds }, trigger)
-  return quiet && { untilMs, quiet }
+  if (skip.freesAtMs !== undefined) return onlyUntil(untilMs)
+  if (!readsMarket(strategy) || market === undefined) return undefined
+  // Only another round changes this.
+  if (reason === 'price-stale' || reason === 'price-missing')
+    return onlyUntil(sim.board.nextAtSeconds(feeds) * 1000)
+  const memory = sim.state.strategies.get(strategy.name)?.memory ?? market.memory
+  const view = { ...market, memory }
+  const quiet = kindOf(strategy).quiet(strategy, view, reason)
+  const bands = quiet && answerBands(sim, feeds, untripped(strategy, quiet, view))
+  if (quiet === undefined || bands === undefined) return undefined
+  const holds = holdsOf(sim, strategy, { view, needsBalances: quiet.needsBalances })
+  return { untilMs, bands, holds: hit === undefined ? holds : undefined }
+}
+
+function onlyUntil(untilMs: number): FastForward {
+  return { untilMs, bands: [], holds: undefined }
 }
 
 /** The last slot before a cap or cooldown frees may wait for it. */
@@ -72,54 +112,91 @@ function waitsFromMs({ nowSeconds }: Simulation, schedule: Schedule, freesAtMs: 
   return last === undefined ? freesAtMs : last * 1000
 }
 
-/** The answers within which decisions stay the same; undefined if decisions depend on several feeds. */
-function quietOf(
+/** Compares what a decision depends on besides prices. The strategy's own orders always end it, which keeps events in order. */
+function holdsOf(
   sim: Simulation,
-  { strategy, feeds }: Pick<PlayedStrategy, 'strategy' | 'feeds'>,
-  trigger: PriceTrigger<Strategy>,
-): FastForward['quiet'] | undefined {
-  const watch = trigger.watch(strategy)
-  const path = sim.input.pricePath(watch.quote, watch.base)
-  const [leg, ...others] = path ?? []
-  if (leg === undefined || others.length > 0) return undefined
-  if (feeds.some(({ pair }) => pair !== leg.feed.pair)) return undefined
-  const cursor = sim.board.cursorOf(leg.feed.pair)
-  const reading = sim.board.readings.get(leg.feed.pair)
-  const price = acceptPath(path, sim.board.readings, sim.nowSeconds)
-  if (cursor === undefined || reading === undefined || !price.ok) return undefined
-  const { ratio } = price.price
-  const { state, input } = sim
-  const context = { mode: 'live', ...input, state } as const
-  const view = viewOf(context, sim.view(), { strategy, slotSeconds: sim.nowSeconds })
-  const quiet = trigger.quietBand(strategy, ratio, view)
-  const untripped = drawdownBand(strategy, watch, view)
-  if (quiet === undefined || untripped === undefined) return undefined
-  const band = {
-    low: Math.max(toDouble(quiet.low), toDouble(untripped.low)),
-    high: Math.min(highOf(quiet), highOf(untripped)),
+  strategy: Strategy,
+  { view, needsBalances }: { readonly view: MarketView } & Pick<QuietPrices, 'needsBalances'>,
+): FastForward['holds'] {
+  const { state } = sim
+  const record = state.strategies.get(strategy.name)
+  const isAlone = record?.openSlots.length === 0 && view.entry === undefined
+  if (!isAlone || strategy.limits.drawdownBps !== undefined) return undefined
+  const { memory } = record
+  const assets = needsBalances ? assetsOf(strategy) : []
+  return () => {
+    const input = sim.considerInput(strategy, sim.nowSeconds)
+    if (record.memory !== memory || blockingSkip(input) !== undefined) return false
+    return assets.every((asset) => {
+      const held = heldOf(input, sim.view(), asset)
+      return (
+        held !== undefined && freeOf(input, held, asset) === view.available.get(assetKey(asset))
+      )
+    })
   }
-  const answer = toDouble({ num: reading.answer, den: 1n })
-  const now = toDouble(ratio)
-  // An answer is proportional to the price, or to its inverse.
-  const answerOf = (level: number): number =>
-    leg.inverted ? (answer * now) / level : (answer * level) / now
-  const [low, high] = leg.inverted ? [band.high, band.low] : [band.low, band.high]
-  return {
-    cursor,
-    band: {
-      low: answerOf(low) * (1 + ROUNDING),
-      high: answerOf(high) * (1 - ROUNDING),
-      maxAgeSeconds: leg.feed.maxAgeSeconds,
-    },
+}
+
+/** Prices at which no drawdown trips either; undefined if a band of one price does not say that. */
+function untripped(
+  strategy: Strategy,
+  { bands }: QuietPrices,
+  view: MarketView,
+): QuietPrices['bands'] | undefined {
+  if (strategy.limits.drawdownBps === undefined) return bands
+  const [only, ...others] = bands
+  const band = only && drawdownBand(strategy, only, view)
+  if (only === undefined || band === undefined || others.length > 0) return undefined
+  return [only, { ...only, ...band }]
+}
+
+/** The answers of each feed within which prices stay within bands. Undefined if a feed has no fresh answer now. */
+function answerBands(
+  { board, nowSeconds, input }: Simulation,
+  feeds: readonly PriceFeed[],
+  quiet: QuietPrices['bands'] | undefined,
+): readonly FeedBand[] | undefined {
+  const bands = new Map<Pair, FeedBand>()
+  for (const feed of feeds) {
+    const { maxAgeSeconds, pair } = feed
+    const cursor = board.cursorOf(pair)
+    const isFresh = acceptPath([{ feed, inverted: false }], board.readings, nowSeconds).ok
+    if (cursor === undefined || !isFresh) return undefined
+    bands.set(pair, { cursor, band: { low: 0, high: FOR_GOOD, maxAgeSeconds } })
+  }
+  for (const { sell, buy, ...levels } of quiet ?? []) {
+    const path = input.pricePath(sell, buy) ?? []
+    const price = acceptPath(path, board.readings, nowSeconds)
+    // Without a feed, the file's own bound is the price.
+    if (price.ok) narrow(bands, path, legFactors(price.price.ratio, levels, path.length))
+  }
+  return quiet && [...bands.values()]
+}
+
+/** How far each leg's price may change, as factors: legs multiply, so each may take an equal part of the whole change. */
+function legFactors(now: Ratio, { low, high }: PriceBand, legs: number): readonly [number, number] {
+  const part = (level: Ratio): number => (toDouble(level) / toDouble(now)) ** (1 / legs)
+  return [part(low), high === undefined ? FOR_GOOD : part(high)]
+}
+
+function narrow(
+  bands: Map<Pair, FeedBand>,
+  path: PricePath,
+  [least, most]: readonly [number, number],
+): void {
+  for (const { feed, inverted } of path) {
+    const own = bands.get(feed.pair)
+    if (own === undefined) continue
+    const { cursor, band } = own
+    const { answer = 0 } = cursor
+    const [down, up] = inverted ? [1 / most, 1 / least] : [least, most]
+    const low = Math.max(band.low, answer * down * (1 + ROUNDING))
+    const high = Math.min(band.high, answer * up * (1 - ROUNDING))
+    bands.set(feed.pair, { cursor, band: { ...band, low, high } })
   }
 }
 
 /** Relative margin around a level, because doubles are not exact there. */
 const ROUNDING = 1e-9
-
-function highOf({ high }: PriceBand): number {
-  return high === undefined ? Number.POSITIVE_INFINITY : toDouble(high)
-}
 
 function toDouble({ num, den }: Ratio): number {
   return Number(num) / Number(den)

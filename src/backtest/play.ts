@@ -1,7 +1,6 @@
-import { dueSlots, type MissedRun, opensAtMs } from '../domain/schedule/due.ts'
+import type { MissedRun } from '../domain/schedule/due.ts'
 import { scheduleKey } from '../domain/schedule/schedule.ts'
-import { type SlotWalk, type Walked, walkSlots } from '../domain/schedule/slot-walk.ts'
-import { marketOf } from '../engine/market-snapshot.ts'
+import type { Walked } from '../domain/schedule/slot-walk.ts'
 import {
   type Considered,
   type ConsiderInput,
@@ -20,18 +19,22 @@ import {
 import { strategyPaused } from '../journal/events/strategy/stops.ts'
 import { strategyScheduled } from '../journal/events/strategy/strategies.ts'
 import type { Skip } from '../strategies/decision/decision.ts'
-import { pairsOf, type Strategy } from '../strategies/registry.ts'
-import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
-import { type FastForward, fastForwardOf, type PlayedStrategy } from './fast-forward.ts'
-import type { PriceCursor, Quiet } from './prices/price-cursor.ts'
+import type { Strategy } from '../strategies/registry.ts'
+import { fastForwardOf, WatchedFeeds } from './fast-forward.ts'
+import type { PriceCursor } from './prices/price-cursor.ts'
 import { type OrderListener, SimulatedBroker } from './simulated-broker.ts'
 import { Simulation, type SimulationInput } from './simulation.ts'
+import { dueMs, dueSlotsOf, openRun, type StrategyRun, toNextSlot } from './strategy-run.ts'
 
 export type BacktestListener = OrderListener & {
   /** A slot whose orders have started. */
   opened?(strategy: Strategy, slotSeconds: number, considered: Considered): void
-  /** Consecutive slots skipped for one reason. */
-  skipped(strategy: Strategy, walked: Walked, skip: Pick<Skip, 'reason' | 'detail'>): void
+  /** Consecutive slots skipped for one reason. `bySample`: how many of them by each of the last samples. */
+  skipped(
+    strategy: Strategy,
+    walked: Walked & { readonly bySample: readonly number[] },
+    skip: Pick<Skip, 'reason' | 'detail'>,
+  ): void
   missed(strategy: Strategy, run: MissedRun): void
   /** Called at the beginning, at every sample and at the end. */
   sample(sim: Simulation): void
@@ -46,16 +49,6 @@ export type PlayInput = SimulationInput & {
   readonly progress?: (share: number) => boolean
 }
 
-type StrategyRun = PlayedStrategy & {
-  walk: SlotWalk
-  /** Time at which its next slot is decided; infinity if none follows. */
-  dueMs: number
-  /** The slot is decided again later, when several may be due. */
-  isPostponed: boolean
-  /** Set while all of its slots end with `skip`. */
-  fastForward: (FastForward & { readonly skip: Skip }) | undefined
-}
-
 /** Steps between progress reports. */
 const PROGRESS_EVERY = 4_096
 
@@ -65,8 +58,9 @@ export class Play {
   readonly #input: PlayInput
   readonly #broker: SimulatedBroker
   readonly #runs: readonly StrategyRun[]
-  /** The intersection of the fast-forwards' bands, by feed. */
-  readonly #bands = new Map<PriceCursor, Quiet>()
+  readonly #feeds: WatchedFeeds
+  /** Of the state before the current time. */
+  #version = 0
   #nextSampleMs: number
   readonly #untilMs: number
 
@@ -74,10 +68,11 @@ export class Play {
     this.#input = input
     this.sim = new Simulation(input)
     this.#broker = new SimulatedBroker(this.sim, input.listener, () => this.#orderEnded())
+    this.#feeds = new WatchedFeeds(input.untilSeconds)
     this.#nextSampleMs = this.sim.nowMs
     this.#untilMs = input.untilSeconds * 1000
     this.#enter()
-    this.#runs = input.strategies.map((strategy) => this.#runOf(strategy))
+    this.#runs = input.strategies.map((strategy) => openRun(this.sim, strategy))
   }
 
   /** Resolves to false if it was stopped. */
@@ -114,33 +109,21 @@ export class Play {
     )
   }
 
-  #runOf(strategy: Strategy): StrategyRun {
-    const { fromSeconds, untilSeconds, pricePath } = this.#input
-    const { state } = this.sim
-    const schedule = scheduleOf(state, strategy)
-    const { feeds } = marketOf({ tokens: [], pairs: pairsOf(strategy) }, pricePath)
-    const last = state.strategies.get(strategy.name)?.lastSlotSeconds ?? fromSeconds - 1
-    const walk = walkSlots(schedule, last, untilSeconds)
-    const run = { strategy, schedule, feeds, walk, isPostponed: false, fastForward: undefined }
-    return { ...run, dueMs: dueMs(run) }
-  }
-
   /** Time of the next event, ms. Ends fast-forwards that end before it. */
   #nextMs(): number {
     for (;;) {
-      let atMs = Math.min(this.#broker.nextMs, this.#nextSampleMs)
-      for (const run of this.#runs) atMs = Math.min(atMs, run.fastForward?.untilMs ?? run.dueMs)
-      atMs = Math.min(atMs, this.#untilMs + 1)
-      let brokenBy: PriceCursor | undefined
-      for (const [cursor, band] of this.#bands) {
-        const ends = cursor.quietUntil(band, Math.floor(atMs / 1000))
-        if (ends === undefined) continue
-        atMs = Math.min(atMs, ends * 1000)
-        brokenBy = cursor
-      }
+      const soonestMs = Math.min(this.#soonestMs(this.#runs), this.#nextSampleMs, this.#untilMs + 1)
+      const { atMs, brokenBy } = this.#feeds.firstEnd(soonestMs)
       const hasWoken = this.#wakeAt(atMs, brokenBy)
       if (!hasWoken) return atMs
     }
+  }
+
+  /** The next step of an order, or the next time at which one of these strategies may be decided. */
+  #soonestMs(runs: readonly StrategyRun[]): number {
+    let atMs = this.#broker.nextMs
+    for (const { fastForward, dueMs } of runs) atMs = Math.min(atMs, fastForward?.untilMs ?? dueMs)
+    return atMs
   }
 
   /** Ends the fast-forwards that end by a time. Returns true if there were any. */
@@ -149,10 +132,8 @@ export class Play {
     for (const run of this.#runs) {
       const { fastForward } = run
       if (fastForward === undefined) continue
-      const cursor = brokenBy && fastForward.quiet?.cursor
-      const band = cursor && this.#bands.get(cursor)
-      const isBroken = band && cursor?.quietUntil(band, Math.floor(atMs / 1000)) !== undefined
-      if (fastForward.untilMs > atMs && isBroken !== true) continue
+      const own = brokenBy && fastForward.bands.find(({ cursor }) => cursor === brokenBy)
+      if (fastForward.untilMs > atMs && !(own && brokenBy?.endsToo(own.band))) continue
       this.#wake(run, atMs)
       hasWoken = true
     }
@@ -169,42 +150,56 @@ export class Play {
     run.dueMs = dueMs(run)
   }
 
+  /** Ends a fast-forward that no longer holds after a change. */
+  #check(run: StrategyRun, atMs: number): void {
+    if (run.fastForward?.holds?.() !== true) this.#wake(run, atMs)
+  }
+
   #passUntil({ strategy, walk }: StrategyRun, skip: Skip, seconds: number): void {
-    const walked = walk.passUntil(seconds)
-    if (walked === undefined) return
+    const first = walk.next
+    let [count, last] = [0, first]
+    const pass = (before: number): void => {
+      const walked = walk.passUntil(before)
+      if (walked === undefined) return
+      count += walked.count
+      last = walked.last
+    }
+    const bySample = this.#samplesFrom(first).map((sampleSeconds) => {
+      pass(Math.min(sampleSeconds + 1, seconds))
+      return count
+    })
+    pass(seconds)
+    if (count === 0) return
     const { reason, detail } = skip
-    this.sim.applyUnseen(skippedSlot(strategy, walked.last, { reason, detail }))
-    this.#input.listener.skipped(strategy, walked, skip)
+    this.sim.applyUnseen(skippedSlot(strategy, last, { reason, detail }))
+    this.#input.listener.skipped(strategy, { count, first, last, bySample }, skip)
+  }
+
+  /** Times of past samples from a second on. */
+  #samplesFrom(seconds: number): readonly number[] {
+    const { fromSeconds, sampleSeconds } = this.#input
+    const times: number[] = []
+    const before = Math.max(0, Math.ceil((seconds - fromSeconds) / sampleSeconds))
+    const next = this.#nextSampleMs / 1000
+    for (let at = fromSeconds + before * sampleSeconds; at < next; at += sampleSeconds)
+      times.push(at)
+    return times
   }
 
   #bandAgain(): void {
-    this.#bands.clear()
-    for (const { fastForward } of this.#runs) {
-      if (fastForward?.quiet === undefined) continue
-      const { cursor, band } = fastForward.quiet
-      const other = this.#bands.get(cursor) ?? band
-      const low = Math.max(band.low, other.low)
-      const high = Math.min(band.high, other.high)
-      const maxAgeSeconds = Math.min(band.maxAgeSeconds, other.maxAgeSeconds)
-      this.#bands.set(cursor, other === band ? band : { low, high, maxAgeSeconds })
-    }
+    this.#feeds.watch(this.#runs.map(({ fastForward }) => fastForward))
   }
 
   /** Runs orders first, then slots, then the sample. */
   #doAt(atMs: number): Promise<void> | undefined {
-    // An order's step changes the state, so earlier slots are accounted for before it.
-    if (this.#broker.nextMs <= atMs) this.#wakeAll(atMs)
-    while (this.#broker.step());
     const { version } = this.sim
-    let asks: Promise<void> | undefined
-    for (const run of this.#runs) {
-      // Strategies after one that changed the state see the change; those before it do not.
-      if (this.sim.version !== version) this.#wake(run, atMs)
-      if (run.fastForward !== undefined || run.dueMs > atMs) continue
-      const pending = this.#handle(run)
-      if (pending !== undefined) asks = asks === undefined ? pending : asks.then(() => pending)
+    this.#version = version
+    if (this.#broker.nextMs <= atMs) this.#stepOrders(atMs)
+    const asks = this.#doSlots(atMs)
+    if (this.sim.version !== version) {
+      for (const run of this.#runs) this.#check(run, atMs + 1)
+      this.#bandAgain()
     }
-    if (this.sim.version !== version) this.#wakeAll(atMs + 1)
     if (this.#nextSampleMs <= atMs) {
       this.#input.listener.sample(this.sim)
       this.#nextSampleMs += this.#input.sampleSeconds * 1000
@@ -212,14 +207,27 @@ export class Play {
     return asks
   }
 
-  #wakeAll(atMs: number): void {
-    for (const run of this.#runs) this.#wake(run, atMs)
-    this.#bands.clear()
+  #stepOrders(atMs: number): void {
+    // A slot that is reported with an order's end comes after its strategy's earlier slots.
+    for (const run of this.#runs) if (run.fastForward?.holds === undefined) this.#wake(run, atMs)
+    while (this.#broker.step());
+  }
+
+  #doSlots(atMs: number): Promise<void> | undefined {
+    let asks: Promise<void> | undefined
+    for (const run of this.#runs) {
+      // Strategies after one that changed the state see the change; those before it do not.
+      if (this.sim.version !== this.#version) this.#check(run, atMs)
+      if (run.fastForward !== undefined || run.dueMs > atMs) continue
+      const pending = this.#handle(run)
+      if (pending !== undefined) asks = asks === undefined ? pending : asks.then(() => pending)
+    }
+    return asks
   }
 
   /** Decides a strategy's due slots. Resolves once its module, if any, has answered. */
   #handle(run: StrategyRun): Promise<void> | undefined {
-    const { slots, missed } = this.#due(run)
+    const { slots, missed } = dueSlotsOf(this.sim, run)
     const { listener } = this.#input
     if (missed !== undefined) {
       this.sim.apply(slotsMissed({ strategy: run.strategy.name, ...missed }))
@@ -227,47 +235,50 @@ export class Play {
     }
     for (const slotSeconds of slots) {
       const input = this.sim.considerInput(run.strategy, slotSeconds)
-      const considered = consider(input)
-      if ('asks' in considered) {
-        // The market at that time decides later slots.
-        run.dueMs = Number.POSITIVE_INFINITY
-        return this.#ask(run, input, considered)
-      }
+      const considered = this.#consider(run, input)
+      if ('asks' in considered) return this.#ask(run, input, considered)
       if (!this.#record(run, slotSeconds, considered)) break
     }
-    this.#next(run)
+    toNextSlot(this.sim, run)
     return undefined
   }
 
-  async #ask(run: StrategyRun, input: ConsiderInput, question: Question): Promise<void> {
-    const reply = await this.#input.modules.decide(question.asks, question.view)
-    this.#record(run, input.slotSeconds, considerReply(input, question, reply))
-    this.#next(run)
+  #consider(run: StrategyRun, input: ConsiderInput): Considered | Question {
+    const considered = consider(input)
+    if (!('asks' in considered)) return considered
+    const reply = run.asker.known(input.slotSeconds)
+    return reply === undefined ? considered : considerReply(input, considered, reply)
   }
 
-  #due(run: StrategyRun): { slots: readonly number[]; missed: MissedRun | undefined } {
-    const { strategy, schedule, walk } = run
-    const { nowMs, state } = this.sim
-    const { next } = walk
-    if (!run.isPostponed && schedule.jitterMs === 0) {
-      walk.pass()
-      return { slots: [next], missed: undefined }
-    }
-    const lastSlotSeconds = state.strategies.get(strategy.name)?.lastSlotSeconds ?? next - 1
-    const startedAtMs = this.#input.fromSeconds * 1000
-    const due = dueSlots({ strategy: strategy.name, schedule, lastSlotSeconds, nowMs, startedAtMs })
-    return { slots: due.open, missed: due.missed }
+  async #ask(run: StrategyRun, input: ConsiderInput, question: Question): Promise<void> {
+    // The market at that time decides later slots.
+    run.dueMs = Number.POSITIVE_INFINITY
+    run.isAsking = true
+    const { slotSeconds } = input
+    const reply = await run.asker.ask(slotSeconds, question, this.#untilOthersMs(run))
+    run.isAsking = false
+    this.#record(run, slotSeconds, considerReply(input, question, reply))
+    toNextSlot(this.sim, run)
+  }
+
+  /** Time before which only this strategy can change the state or the wallet. */
+  #untilOthersMs(run: StrategyRun): number {
+    const others = this.#runs.filter((each) => each !== run)
+    const { sim } = this
+    const mayChange = sim.version !== this.#version || others.some(({ isAsking }) => isAsking)
+    if (mayChange || run.isPostponed) return sim.nowMs
+    return this.#feeds.firstEnd(this.#soonestMs(others)).atMs
   }
 
   /** Records the decision of a slot. Returns false if the slot is postponed. */
   #record(run: StrategyRun, slotSeconds: number, considered: Considered): boolean {
     const { strategy, schedule } = run
-    const { decision, inputs } = considered
+    const { decision } = considered
     const { nowMs } = this.sim
     if (decision.tag === 'trade') {
       const { intents, memory, memoryOnFill } = decision
       const slot = { strategy: strategy.name, slotSeconds }
-      this.sim.apply(slotOpened({ ...slot, intents, inputs, memory, memoryOnFill }))
+      this.sim.apply(slotOpened({ ...slot, intents, memory, memoryOnFill }))
       this.#input.listener.opened?.(strategy, slotSeconds, considered)
       this.#broker.launch(intents.map(({ id }) => id))
       return true
@@ -282,30 +293,22 @@ export class Play {
     return true
   }
 
-  #skip(run: StrategyRun, slotSeconds: number, { alongside }: Considered, skip: Skip): void {
+  #skip(run: StrategyRun, slotSeconds: number, considered: Considered, skip: Skip): void {
     const { strategy } = run
     const { listener } = this.#input
+    const { alongside, market } = considered
     const closed = skippedSlot(strategy, slotSeconds, skip)
     if (alongside.length === 0) this.sim.applyUnseen(closed)
     else this.sim.apply(closed, ...alongside)
     for (const event of alongside) if (strategyPaused.is(event)) listener.paused(event)
-    listener.skipped(strategy, { count: 1, first: slotSeconds, last: slotSeconds }, skip)
+    // A slot that waited is decided after its time.
+    const bySample = this.#samplesFrom(slotSeconds).map(() => 1)
+    listener.skipped(strategy, { count: 1, first: slotSeconds, last: slotSeconds, bySample }, skip)
     if (!this.#input.fastForwards) return
-    const fastForward = fastForwardOf(this.sim, run, skip)
+    const fastForward = fastForwardOf(this.sim, run, { skip, market })
     if (fastForward === undefined) return
     run.fastForward = { ...fastForward, skip }
     this.#bandAgain()
-  }
-
-  #next(run: StrategyRun): void {
-    const { strategy, schedule } = run
-    if (run.isPostponed || schedule.jitterMs > 0) {
-      if (run.isPostponed && run.dueMs > this.sim.nowMs) return
-      const last = this.sim.state.strategies.get(strategy.name)?.lastSlotSeconds ?? 0
-      run.walk = walkSlots(schedule, last, this.#input.untilSeconds)
-      run.isPostponed = false
-    }
-    run.dueMs = dueMs(run)
   }
 
   /** A slot that waits for other orders is decided again when one ends. */
@@ -331,8 +334,4 @@ function skippedSlot(
   { reason, detail, memory }: Pick<Skip, 'reason' | 'detail' | 'memory'>,
 ): SlotClosed {
   return slotClosed({ strategy, slotSeconds, outcome: 'skipped', reason, detail, memory })
-}
-
-function dueMs({ strategy, schedule, walk: { next } }: Omit<StrategyRun, 'dueMs'>): number {
-  return Number.isFinite(next) ? opensAtMs(strategy.name, schedule, next) : next
 }

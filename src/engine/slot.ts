@@ -51,12 +51,15 @@ export type Taken = {
 
 export type Considered = {
   readonly decision: Decision
-  readonly inputs?: DecisionInputs
+  /** For the record. A function, because a backtest records nothing. */
+  readonly inputs?: () => DecisionInputs
+  /** The market that it was decided by, if any. */
+  readonly market?: MarketView
   readonly alongside: readonly (StrategyPaused | FirstCheck['alongside'][number])[]
 } & Pick<FirstCheck, 'terms' | 'warning'>
 
 export type Question = ModuleQuestion & {
-  readonly inputs: DecisionInputs
+  readonly inputs: () => DecisionInputs
   /** Decides with the module's reply and the market at that time. */
   readonly decide: (market: MarketView, reply: ModuleReply) => Decision
 }
@@ -189,7 +192,7 @@ export function consider(input: ConsiderInput): Considered | Question {
     const decision = admitted(input, decideOrder(strategy, order, market))
     return { decision, inputs, alongside: [] }
   }
-  if (deciding.by === 'market') return { inputs, ...considerSwap(input, market, deciding) }
+  if (deciding.by === 'market') return { inputs, market, ...considerSwap(input, market, deciding) }
   const question = deciding.question(strategy, market)
   if ('tag' in question) return { decision: question, inputs, alongside: [] }
   return { ...question, inputs, decide: (now, reply) => deciding.decide(strategy, now, reply) }
@@ -220,7 +223,7 @@ export function considerReply(
 type Seen = {
   readonly deciding: MarketDecision<Strategy> | ModuleDecision<Strategy>
   readonly market: MarketView
-  readonly inputs: DecisionInputs
+  readonly inputs: () => DecisionInputs
 }
 
 /** The market of a swap strategy, or an immediate decision for a blocked slot, a missing view or a call. */
@@ -238,14 +241,14 @@ function inspectSlot(input: ConsiderInput): Considered | Seen {
   const { order } = input
   const pairs = order && [{ sell: order.sell.token, buy: order.buy.token }]
   const market = viewOf(input, view, { strategy, slotSeconds, pairs })
-  return { deciding, market, inputs: inputsOf(strategy, market, view) }
+  return { deciding, market, inputs: () => inputsOf(strategy, market, view) }
 }
 
 function considerSwap(
   input: ConsiderInput,
   market: MarketView,
   deciding: MarketDecision<Strategy>,
-): Omit<Considered, 'inputs'> {
+): Omit<Considered, 'inputs' | 'market'> {
   const { strategy } = input
   const record = input.state.strategies.get(strategy.name)
   const drawdown = drawdownOf(strategy, market, record?.resumedAtMs)
@@ -282,7 +285,7 @@ async function openSlot(
       strategy: strategy.name,
       slotSeconds,
       intents: intents.map((intent) => ({ ...intent, terms })),
-      inputs,
+      inputs: inputs?.(),
       decidedAtMs: input.nowMs,
       terms: firstTerms,
       memory: changed(input, memory),
@@ -307,7 +310,7 @@ async function skipSlot(
       outcome: 'skipped',
       reason,
       detail,
-      inputs,
+      inputs: inputs?.(),
       decidedAtMs: input.nowMs,
       terms,
       memory: changed(input, memory),

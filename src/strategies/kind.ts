@@ -2,6 +2,7 @@ import type { ModuleReply, ModuleStrategy, ModuleView } from '../domain/module.t
 import type { Asset, Pair, Token } from '../domain/money/token.ts'
 import type { Address, BaseUnits, Ratio } from '../domain/money/units.ts'
 import type { Intent, SwapIntent } from '../domain/order/intent.ts'
+import type { SkipReason } from '../domain/order/reason.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import type { StrategyBase, TokenPair, UnsoldRule } from '../domain/strategy.ts'
 import type { StrategyMemory } from '../domain/strategy-memory.ts'
@@ -43,6 +44,11 @@ export interface StrategyKind<S extends StrategyBase> {
   marks(strategy: S, view: MarksView): Marks | undefined
   /** Undefined for kinds that do not wait for a price. */
   readonly trigger: PriceTrigger<S> | undefined
+  /**
+   * Prices between which slots are skipped as this one was, with its reason and without another memory, while memory and
+   * purchases stay the same. A backtest passes such slots without deciding them. Undefined if a later slot may end otherwise.
+   */
+  quiet(strategy: S, view: MarketView, reason: SkipReason): QuietPrices | undefined
 }
 
 /** A method type, so that a kind of one strategy is assignable to a kind of any. */
@@ -137,8 +143,6 @@ export interface PriceTrigger<S> {
   isSpent(strategy: S, memory: StrategyMemory): boolean
   /** True if it may trade at its first slot without an approval. */
   mayFireAtOnce(strategy: S): boolean
-  /** Prices strictly between which slots are decided as now; undefined if this price alone does not decide that. */
-  quietBand(strategy: S, price: Ratio, view: MarketView): PriceBand | undefined
 }
 
 /** `price`: of the first of `pairs`, if known. */
@@ -173,4 +177,12 @@ export type Level = {
   readonly fires: boolean
 }
 
+export type QuietPrices = {
+  /** Prices strictly within; any price of other pairs. */
+  readonly bands: readonly (TokenPair & PriceBand)[]
+  /** Whether other balances may end it. */
+  readonly needsBalances: boolean
+}
+
+/** Sell base units per buy base unit. */
 export type PriceBand = { readonly low: Ratio; readonly high: Ratio | undefined }

@@ -5,8 +5,7 @@ import { verdictText } from '../domain/order/manual-resolution.ts'
 import {
   type FailureReason,
   isFailureReason,
-  LIMIT_REASONS,
-  type LimitReason,
+  isLimitReason,
   type RefusalReason,
   type SkipReason,
 } from '../domain/order/reason.ts'
@@ -67,16 +66,12 @@ export function strategyRemoved(): Closing {
 }
 
 export function blockedBy({ reason, detail }: Refusal): Closing {
-  if (reason === 'halted' || reason === 'strategy-changed' || isLimit(reason))
+  if (reason === 'halted' || reason === 'strategy-changed' || isLimitReason(reason))
     return skipped(reason, detail)
   return isFailureReason(reason) ? failure(reason, detail) : refusal(reason, detail)
 }
 
 export type Refusal = Extract<Signature<unknown>, { readonly ok: false }>
-
-function isLimit(reason: string): reason is LimitReason {
-  return (LIMIT_REASONS as readonly string[]).includes(reason)
-}
 
 /** A manually resolved intent is never attempted again. */
 export function settledEnd({ settled }: OpenIntent): Closing | undefined {

@@ -83,13 +83,16 @@ test('memory: daemons with one strategy and with a hundred start and stay idle',
   expect(many / one).toBe(ratio)
 })
 
-test('backtest: all sides reach the same result', async () => {
-  const { threshold, dca, year, memory } = await bench(
+test('backtest: all sides reach the same result, and every slot and trade is counted', async () => {
+  const { threshold, dca, trade, slots, sweep, year, memory } = await bench(
     ...['backtest', '--rounds', '1', '--bars', '40000', '--plays', '1', '--swing', '997'],
+    ...['--trades', '2000', '--sweep', '4000'],
   )
   expect(threshold.fills).toBeGreaterThan(100)
   expect(dca.fills).toBeGreaterThan(5)
-  for (const figure of [threshold.ratio, dca.ratio, year.seconds]) expect(figure).toBeGreaterThan(0)
+  const micros = [trade, slots.bounds, slots.band, slots.dips].map((each) => each.micros)
+  const figures = [threshold.ratio, dca.ratio, year.seconds, sweep.seconds, sweep.mebibytes]
+  for (const figure of [...figures, ...micros]) expect(figure).toBeGreaterThan(0)
   expect(memory).toHaveLength(3)
 })
 

@@ -5,8 +5,9 @@ import { PriceCursor } from './price-cursor.ts'
 
 /** All feeds as they were on chain at one second of the past. Time only advances. */
 export class Board {
-  /** The current reading of every feed; feeds without a round yet are absent. */
-  readonly readings = new Map<Pair, FeedReading>()
+  readonly #readings = new Map<Pair, FeedReading>()
+  /** Whether a feed has moved since its reading was made. */
+  #isBehind = false
   readonly #played: ReadonlyMap<Pair, { readonly cursor: PriceCursor; readonly coverage: Coverage }>
 
   constructor(
@@ -29,10 +30,30 @@ export class Board {
   }
 
   advanceTo(seconds: number): void {
+    for (const { cursor } of this.#played.values())
+      if (cursor.advanceTo(seconds)) this.#isBehind = true
+  }
+
+  /** The current reading of every feed; feeds without a round yet are absent. */
+  get readings(): ReadonlyMap<Pair, FeedReading> {
+    if (!this.#isBehind) return this.#readings
+    this.#isBehind = false
     for (const { cursor } of this.#played.values()) {
-      const reading = cursor.advanceTo(seconds) ? cursor.reading() : undefined
-      if (reading !== undefined) this.readings.set(cursor.pair, reading)
+      const reading = cursor.reading()
+      if (reading !== undefined) this.#readings.set(cursor.pair, reading)
     }
+    return this.#readings
+  }
+
+  /** The readings at a later second; undefined if a series has to be read on for that. */
+  readingsAt(seconds: number): ReadonlyMap<Pair, FeedReading> | undefined {
+    const readings = new Map<Pair, FeedReading>()
+    for (const { cursor } of this.#played.values()) {
+      const reading = cursor.readingAt(seconds)
+      if (reading === 'unread') return undefined
+      if (reading !== undefined) readings.set(cursor.pair, reading)
+    }
+    return readings
   }
 
   close(): void {

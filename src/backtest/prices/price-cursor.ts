@@ -12,7 +12,11 @@ const NOTHING: Rounds = {
 const UP = { answer: 0n, startedAtSeconds: 1 }
 
 /** While a feed's answers lie strictly within and none is too old, waiting strategies do nothing. */
-export type Quiet = { readonly low: number; readonly high: number; readonly maxAgeSeconds: number }
+export type AnswerBand = {
+  readonly low: number
+  readonly high: number
+  readonly maxAgeSeconds: number
+}
 
 /** A position in a series that only advances. It shows the newest round on chain at its second, and none later. */
 export class PriceCursor {
@@ -28,7 +32,8 @@ export class PriceCursor {
   #isOver = false
   #reading: FeedReading | undefined
   #passed = 0
-  #quiet: Quiet | undefined
+  #quiet: AnswerBand | undefined
+  /** Index of the last round known to lie within `#quiet`. */
   #quietAt = -1
 
   /** `onChunk` is called once with each piece of the series. */
@@ -81,21 +86,35 @@ export class PriceCursor {
   /** A read of the feed at this position; undefined before the first round. */
   reading(): FeedReading | undefined {
     if (this.#at < 0) return undefined
-    this.#reading ??= {
-      answer: answerAt(this.#piece, this.#at),
+    this.#reading ??= this.#readingOf(this.#at)
+    return this.#reading
+  }
+
+  /** The same at a later second, without advancing; `unread` if that may be in a piece to come. */
+  readingAt(seconds: number): FeedReading | 'unread' | undefined {
+    const { atSeconds } = this.#piece
+    const at = lastUpTo(atSeconds, this.#at, seconds)
+    if (at === atSeconds.length - 1 && (this.#peek()?.atSeconds[0] ?? seconds + 1) <= seconds)
+      return 'unread'
+    return at < 0 ? undefined : this.#readingOf(at)
+  }
+
+  #readingOf(at: number): FeedReading {
+    return {
+      answer: answerAt(this.#piece, at),
       decimals: this.decimals,
-      updatedAtSeconds: this.#piece.atSeconds[this.#at] ?? 0,
+      updatedAtSeconds: this.#piece.atSeconds[at] ?? 0,
       sequencer: this.#hasSequencer ? UP : undefined,
     }
-    return this.#reading
   }
 
   /**
    * The second at which a round lies outside `quiet` or the newest is too old; undefined if that is after `untilSeconds`.
-   * Does not advance. A repeated call with the same object continues from the last one.
+   * Does not advance. A call with the same or a wider band continues from the last one.
    */
-  quietUntil(quiet: Quiet, untilSeconds: number): number | undefined {
-    const from = this.#quiet === quiet ? Math.max(this.#at, this.#quietAt) : this.#at
+  quietUntil(quiet: AnswerBand, untilSeconds: number): number | undefined {
+    const isWider = this.#quiet !== undefined && contains(quiet, this.#quiet)
+    const from = isWider ? Math.max(this.#at, this.#quietAt) : this.#at
     const at = lastQuiet(this.#piece, from, { ...quiet, untilSeconds })
     this.#quiet = quiet
     this.#quietAt = at
@@ -105,6 +124,19 @@ export class PriceCursor {
     const next = atSeconds[at + 1] ?? this.#peek()?.atSeconds[0] ?? Number.POSITIVE_INFINITY
     const ends = Math.min(staleAt, next)
     return ends <= untilSeconds ? ends : undefined
+  }
+
+  /** Whether the end that `quietUntil` found last also ends a wider band: the newest round is too old, or lies outside. */
+  endsToo({ low, high, maxAgeSeconds }: AnswerBand): boolean {
+    const { atSeconds, answers } = this.#piece
+    const [at, last] = [this.#quietAt, atSeconds.length - 1]
+    const following = at < last ? undefined : this.#peek()
+    const next =
+      (at < last ? atSeconds[at + 1] : following?.atSeconds[0]) ?? Number.POSITIVE_INFINITY
+    if (next - (atSeconds[at] ?? Number.NEGATIVE_INFINITY) > maxAgeSeconds) return true
+    // A following piece has to begin before it can be looked into.
+    const answer = following === undefined ? answers[at + 1] : undefined
+    return answer === undefined || !(answer > low && answer < high)
   }
 
   /** Ends reading, because the series may hold a file open. */
@@ -138,11 +170,16 @@ export class PriceCursor {
   }
 }
 
+function contains(wider: AnswerBand, band: AnswerBand): boolean {
+  const { low, high, maxAgeSeconds } = band
+  return wider.low <= low && wider.high >= high && wider.maxAgeSeconds >= maxAgeSeconds
+}
+
 /** Index of the last round up to which a piece stays quiet. */
 function lastQuiet(
   { atSeconds, answers }: Rounds,
   from: number,
-  { low, high, maxAgeSeconds, untilSeconds }: Quiet & { readonly untilSeconds: number },
+  { low, high, maxAgeSeconds, untilSeconds }: AnswerBand & { readonly untilSeconds: number },
 ): number {
   const { length } = answers
   let at = from

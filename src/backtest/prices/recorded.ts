@@ -1,5 +1,5 @@
 import type { PriceFeed } from '../../domain/money/price.ts'
-import { type PriceSeries, type Rounds, RoundsPacker } from '../../domain/money/price-series.ts'
+import { type Rounds, RoundsPacker } from '../../domain/money/price-series.ts'
 import type { Pair, Token } from '../../domain/money/token.ts'
 import { type Ratio, ZERO_ADDRESS } from '../../domain/money/units.ts'
 import type { Settings } from '../../domain/settings.ts'
@@ -7,13 +7,12 @@ import type { JournalRecord } from '../../journal/events/registry.ts'
 import { slotClosed, slotOpened } from '../../journal/events/strategy/slots.ts'
 import type { DecisionInputs, PriceInput } from '../../journal/records.ts'
 import { instantText } from '../../journal/wording/log-values.ts'
+import type { HeldSeries } from './held.ts'
 
 /** Prices of a journal's decisions. They can be cloned to a thread. */
 export type Recorded = {
   readonly feeds: readonly PriceFeed[]
-  readonly priceSeries: readonly (Omit<PriceSeries, 'rounds'> & {
-    readonly pieces: readonly Rounds[]
-  })[]
+  readonly priceSeries: readonly HeldSeries[]
 }
 
 const PIECE = 16_384
@@ -114,11 +113,6 @@ export class PriceRecorder {
     this.#columns.set(feed.pair, column)
     return column
   }
-}
-
-/** Price series of recorded prices. */
-export function recordedSeries({ priceSeries }: Recorded): readonly PriceSeries[] {
-  return priceSeries.map(({ pieces, ...series }) => ({ ...series, rounds: () => pieces }))
 }
 
 /** Whole quote tokens per whole base token, from base units sold per base unit bought. */

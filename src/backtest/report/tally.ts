@@ -112,12 +112,12 @@ export class Tally implements BacktestListener {
 
   skipped(
     { name }: Strategy,
-    walked: Walked,
+    { count, first, last, bySample }: Parameters<BacktestListener['skipped']>[1],
     { reason, detail }: Parameters<BacktestListener['skipped']>[2],
   ): void {
-    const rest = walked.count - this.#spread(reason, walked)
+    const rest = count - this.#spread(reason, bySample)
     this.#skips.set(reason, (this.#skips.get(reason) ?? 0) + rest)
-    this.#note(name, { outcome: 'skipped', reason, detail, ...walked })
+    this.#note(name, { outcome: 'skipped', reason, detail, count, first, last })
   }
 
   missed({ name }: Strategy, run: Parameters<BacktestListener['missed']>[1]): void {
@@ -223,18 +223,16 @@ export class Tally implements BacktestListener {
     return atSeconds.length % Math.max(1, Math.floor(samples / POINTS_MAX)) === 0
   }
 
-  /** Counts fast-forwarded slots at the samples of their times. Returns the number before the last sample. */
-  #spread(reason: string, { count, first, last }: Walked): number {
+  /** Counts slots at the samples of their times. Returns the number up to the last sample. */
+  #spread(reason: string, bySample: readonly number[]): number {
+    if (bySample.length === 0) return 0
     const { skips, atSeconds } = this.samples
-    if (first > (atSeconds.at(-1) ?? Number.NEGATIVE_INFINITY)) return 0
     const counts = skips.get(reason) ?? new Array<number>(atSeconds.length).fill(0)
     skips.set(reason, counts)
-    let index = atSeconds.length - 1
-    while (index > 0 && (atSeconds[index - 1] ?? 0) >= first) index -= 1
+    const start = atSeconds.length - bySample.length
     let before = 0
-    for (; index < atSeconds.length; index += 1) {
-      const upTo = countUpTo(atSeconds[index] ?? 0, { count, first, last })
-      counts[index] = (counts[index] ?? 0) + upTo - before
+    for (const [n, upTo] of bySample.entries()) {
+      counts[start + n] = (counts[start + n] ?? 0) + upTo - before
       before = upTo
     }
     return before
@@ -296,12 +294,6 @@ function valuedBy(token: Token, input: SimulationInput) {
   const path = valueToken === undefined ? undefined : pricePath(valueToken, priced)
   const [holdings, worths]: [number[], (number | undefined)[]] = [[], []]
   return { token, priced, path, holdings, worths }
-}
-
-/** Number of slots up to a second, as if evenly spread. */
-function countUpTo(seconds: number, { count, first, last }: Walked): number {
-  if (seconds >= last) return count
-  return seconds < first ? 0 : 1 + Math.floor(((count - 1) * (seconds - first)) / (last - first))
 }
 
 /** Maximum caps per chart. */

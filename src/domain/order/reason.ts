@@ -301,6 +301,10 @@ export function isRefusalReason(reason: string): reason is RefusalReason {
   return Object.hasOwn(REFUSALS, reason)
 }
 
+export function isLimitReason(reason: string): reason is LimitReason {
+  return Object.hasOwn(LIMITS, reason)
+}
+
 export function isFailureReason(reason: string): reason is FailureReason {
   return Object.hasOwn(FAILURES, reason)
 }

@@ -59,6 +59,42 @@ export function removeExposure(totals: ExposureTotals, key: string): void {
   }
 }
 
+type Oldest = {
+  /** Stands behind `head`. */
+  readonly rest: MapIterator<[string, Exposure]>
+  head: readonly [key: string, exposure: Exposure] | undefined
+}
+
+/** Kept, because an iteration from the start of a map passes every entry that was removed there. */
+const OLDEST = new WeakMap<ExposureTotals['exposures'], Oldest>()
+
+/** Removes used permits until the first that `isOld` rejects: except for clock jumps, entries are in time order. */
+export function removeOldest(totals: ExposureTotals, isOld: (exposure: Exposure) => boolean): void {
+  const { exposures } = totals
+  const oldest = OLDEST.get(exposures) ?? { rest: exposures.entries(), head: undefined }
+  OLDEST.set(exposures, oldest)
+  for (;;) {
+    const { head } = oldest
+    if (head !== undefined && exposures.get(head[0]) === head[1]) {
+      if (!isOld(head[1])) return
+      removeExposure(totals, head[0])
+    }
+    oldest.head = nextUsed(oldest.rest)
+    if (oldest.head !== undefined) continue
+    // An iterator that has ended sees no later entries.
+    OLDEST.delete(exposures)
+    return
+  }
+}
+
+function nextUsed(rest: Oldest['rest']): Oldest['head'] {
+  for (;;) {
+    const { done, value } = rest.next()
+    if (done === true) return undefined
+    if (!value[1].live) return value
+  }
+}
+
 /** Used permits of one strategy and token count as one within intervals of this length. */
 const TOGETHER_MS = 60_000
 

@@ -14,7 +14,7 @@ import type {
   StrategyRecord,
   UnfinalFill,
 } from '../state/daemon-state.ts'
-import { addExposure, mergeUsed, removeExposure } from './exposures.ts'
+import { addExposure, mergeUsed, removeExposure, removeOldest } from './exposures.ts'
 
 /** State changes shared by orders of every venue: steps, live exposure, and spent amounts. */
 
@@ -284,11 +284,7 @@ export function spend(
   addExposure(state, claim.clientOrderId, { strategy, token, amount, atMs, live: false })
 }
 
-/** Drops exposures beyond every window. Stops at the first young one: except for clock jumps, entries are in time order. */
+/** Drops exposures beyond every window. */
 export function forgetOld(state: DaemonState, nowMs: number): void {
-  for (const [key, exposure] of state.exposures) {
-    if (exposure.live) continue
-    if (nowMs - exposure.atMs < EXPOSURE_RETENTION_MS) break
-    removeExposure(state, key)
-  }
+  removeOldest(state, ({ atMs }) => nowMs - atMs >= EXPOSURE_RETENTION_MS)
 }

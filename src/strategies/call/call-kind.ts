@@ -52,4 +52,5 @@ export const call: StrategyKind<CallStrategy> = {
   portfolio: undefined,
   entry: none,
   trigger: undefined,
+  quiet: none,
 }

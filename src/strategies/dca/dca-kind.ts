@@ -1,7 +1,9 @@
 import { amountText } from '../../domain/money/amount-text.ts'
+import { brokenBound } from '../../domain/money/price.ts'
 import { shownToken } from '../../domain/money/token.ts'
 import {
   type BaseUnits,
+  BPS,
   baseUnits,
   compareRatio,
   maxOf,
@@ -11,10 +13,18 @@ import {
   ratioText,
   scaleBps,
 } from '../../domain/money/units.ts'
+import { isLimitReason, type SkipReason } from '../../domain/order/reason.ts'
 import type { OrderSize, TradeBase } from '../../domain/strategy.ts'
 import type { StrategyMemory } from '../../domain/strategy-memory.ts'
-import { type Decision, type MarketView, noPrice, pairKey } from '../decision/decision.ts'
 import {
+  availableOf,
+  type Decision,
+  type MarketView,
+  noPrice,
+  pairKey,
+} from '../decision/decision.ts'
+import {
+  marginBps,
   mostToSell,
   notCovered,
   oneDirection,
@@ -76,6 +86,37 @@ export const dca: StrategyKind<DcaStrategy> = {
   portfolio: undefined,
   entry: none,
   trigger: undefined,
+  quiet(strategy, view, reason) {
+    // On a dip's watch, every slot remembers its price.
+    if (strategy.dips.length > 0) return undefined
+    const { sell, buy, price } = strategy
+    const answer = tradePrice(strategy, view)
+    if (!answer.ok) return undefined
+    const pair = { sell: sell.token, buy: buy.token }
+    if (reason === 'price-outside-bounds') {
+      const isLow = brokenBound(answer.price.ratio, price)?.bound === 'min'
+      const [low = NOUGHT, high] = isLow ? [undefined, price.min] : [price.max, undefined]
+      return { bands: [{ ...pair, low, high }], needsBalances: false }
+    }
+    const least = leastShort(strategy, view, reason)
+    if (least === undefined) return undefined
+    const { min = least, max: high } = price
+    const low = compareRatio(min, least) > 0 ? min : least
+    return { bands: [{ ...pair, low, high }], needsBalances: true }
+  },
+}
+
+const NOUGHT: Ratio = { num: 0n, den: 1n }
+
+/** Price above which an order within bounds stays skipped for this reason; undefined if no price is known. */
+function leastShort(strategy: DcaStrategy, view: MarketView, reason: SkipReason) {
+  const { size, sell } = strategy
+  const isShort = reason === 'insufficient-balance'
+  if (size.side === 'sell') return isShort || isLimitReason(reason) ? NOUGHT : undefined
+  const free = availableOf(view, sell)
+  if (!isShort || free === undefined) return undefined
+  // The inverse of `mostToSell`, whose rounding up only raises it.
+  return { num: maxOf(0n, free) * BPS, den: size.amount * (BPS + marginBps(strategy)) }
 }
 
 /** Maximum that one slot sells; undefined if that depends on an unknown price. */

@@ -1,6 +1,7 @@
 import { amountText } from '../../domain/money/amount-text.ts'
 import { type Asset, shownToken, type Token } from '../../domain/money/token.ts'
 import { BPS, formatAmount, maxOf, mulDivDown, PAR, type Ratio } from '../../domain/money/units.ts'
+import type { TokenPair } from '../../domain/strategy.ts'
 import type { StrategyMemory } from '../../domain/strategy-memory.ts'
 import type { Portfolio, PriceBand } from '../kind.ts'
 import { kindOf, type Strategy } from '../registry.ts'
@@ -54,7 +55,7 @@ const ROUNDED_UNITS = 3n
  */
 export function drawdownBand(
   strategy: Strategy,
-  { base, quote }: { readonly base: Token; readonly quote: Token },
+  { sell: quote, buy: base }: TokenPair,
   view: MarketView,
 ): PriceBand | undefined {
   const { drawdownBps } = strategy.limits

@@ -22,6 +22,7 @@ export const oneDirection = {
   sells: ({ sell }: TradeBase) => [sell],
   pairs: ({ sell, buy }: TradeBase) => [{ sell: sell.token, buy: buy.token }],
   marks: none,
+  quiet: none,
 } as const
 
 /** Members of kinds that trade by holdings or a module, whose orders only caps bound. */
@@ -37,6 +38,7 @@ export const byHoldings = {
   nextSale: none,
   slicedTotal: none,
   marks: none,
+  quiet: none,
   sampleSwap: ({ name }: SwapBase) => `${name} decides by its holdings what it trades`,
 } as const
 
@@ -77,8 +79,11 @@ export function swapIntent(
 export function mostToSell(strategy: SwapBase, size: OrderSize, price: Ratio): BaseUnits {
   if (size.side === 'sell') return size.amount
   const fair = mulDivUp(size.amount, price.num, price.den)
-  const margin = BigInt(strategy.slippageBps + strategy.maxDeviationBps)
-  return baseUnits(mulDivUp(fair, BPS + margin, BPS))
+  return baseUnits(mulDivUp(fair, BPS + marginBps(strategy), BPS))
+}
+
+export function marginBps({ slippageBps, maxDeviationBps }: SwapBase): bigint {
+  return BigInt(slippageBps + maxDeviationBps)
 }
 
 /** `price` in sell base units per buy base unit. */

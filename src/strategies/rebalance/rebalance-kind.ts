@@ -57,6 +57,11 @@ export const rebalance: StrategyKind<RebalanceStrategy> = {
   shapesNoOrder: [],
   marks: ({ targets, bandBps }) => ({ weights: targets.map((each) => ({ ...each, bandBps })) }),
   portfolio: (strategy) => ({ quote: strategy.quote, assets: heldAssets(strategy) }),
+  quiet(strategy, view, reason) {
+    const valued = valuePortfolio(strategy, view)
+    if (reason !== 'inside-band' || 'tag' in valued || valued.total < TOTAL_MIN) return undefined
+    return { bands: quietBands(strategy, valued), needsBalances: true }
+  },
 }
 
 function heldAssets({ targets }: RebalanceStrategy): readonly Asset[] {
@@ -141,6 +146,61 @@ function quotePrice({ quote }: RebalanceStrategy, view: MarketView, token: Token
 function driftOf({ value, weightBps }: Position, total: bigint): bigint {
   const drift = value * BPS - weightBps * total
   return drift < 0n ? -drift : drift
+}
+
+/** Base units of a portfolio below which rounding could move a weight noticeably. */
+const TOTAL_MIN = 1_000_000n
+/** Factors have this many parts, and are at most the largest. */
+const PARTS = 1e9
+const FACTOR_MAX = 1e6
+
+/**
+ * Prices between which every weight stays inside its band. Several prices may move against each other, so each has the square
+ * root of the least room of all.
+ */
+function quietBands(strategy: RebalanceStrategy, portfolio: Portfolio) {
+  const { quote } = strategy
+  const { positions } = portfolio
+  const rooms = positions.map((position) => ({
+    position,
+    ...roomOf(strategy, portfolio, position),
+  }))
+  const moving = rooms.filter(({ position: { token } }) => token.address !== quote.address)
+  const least = Math.sqrt(Math.min(...rooms.flatMap(({ up, down }) => [up, down])))
+  return moving.map((own) => {
+    const one = (side: 'up' | 'down', other: 'up' | 'down') =>
+      Math.min(...rooms.map((room) => room[room === own ? side : other]))
+    const [up, down] = moving.length > 1 ? [least, least] : [one('up', 'down'), one('down', 'up')]
+    const { token, price } = own.position
+    const high = Math.floor(Math.min(up, FACTOR_MAX) * PARTS)
+    const low = Math.ceil(PARTS / Math.min(Math.max(down, 1 / FACTOR_MAX), FACTOR_MAX))
+    return { sell: quote, buy: token, low: scaled(price, low), high: scaled(price, high) }
+  })
+}
+
+function scaled({ num, den }: Ratio, parts: number): Ratio {
+  return { num: num * BigInt(parts), den: den * BigInt(PARTS) }
+}
+
+/** Factors by which a position's value may rise and fall against all others' before its weight leaves the band. */
+function roomOf(
+  { bandBps }: RebalanceStrategy,
+  { positions, total }: Portfolio,
+  { value, weightBps }: Position,
+) {
+  // Each value is rounded by up to a base unit, now and later.
+  const doubt = (4 * positions.length) / Number(total)
+  const [share, wanted, band] = [
+    Number(value) / Number(total),
+    Number(weightBps) / 10_000,
+    bandBps / 10_000,
+  ]
+  const odds = share / (1 - share)
+  const [most, least] = [wanted + band - doubt, wanted - band + doubt]
+  return {
+    up: most >= 1 ? Number.POSITIVE_INFINITY : most / (1 - most) / odds,
+    down: least <= 0 ? Number.POSITIVE_INFINITY : odds / (least / (1 - least)),
+  }
 }
 
 /** Moves weights just inside their bands; the positions with the most room absorb the difference. */

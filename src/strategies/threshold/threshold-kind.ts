@@ -9,6 +9,7 @@ import {
   mulDivDown,
   type Ratio,
 } from '../../domain/money/units.ts'
+import { isLimitReason, type SkipReason } from '../../domain/order/reason.ts'
 import {
   availableOf,
   type Decision,
@@ -99,19 +100,30 @@ export const threshold: StrategyKind<ThresholdStrategy> = {
       })),
     isSpent,
     mayFireAtOnce: ({ fireAtOnce }) => fireAtOnce,
-    /** Prices between which no rung changes its state. */
-    quietBand(strategy, price, view) {
-      const watched = watchRungs(strategy, price, view)
-      const isTriggered = watched.some((each) => each.state === 'triggered')
-      // Price bounds would skip a triggered slot for another reason.
-      const { min, max } = strategy.price
-      if (isTriggered && (min !== undefined || max !== undefined)) return undefined
-      const band = new Band()
-      for (const each of watched) narrowByRung(band, strategy, each)
-      return band
-    },
+  },
+  /** Prices between which no rung changes its state. */
+  quiet(strategy, view, reason) {
+    if (!QUIET.has(reason) && !isLimitReason(reason)) return undefined
+    const { watch, price: bounds } = strategy
+    const answer = priceOf(view, watch.quote, watch.base)
+    if (!answer.ok) return undefined
+    const watched = watchRungs(strategy, answer.price.ratio, view)
+    const isTriggered = watched.some((each) => each.state === 'triggered')
+    // Price bounds would skip a triggered slot for another reason.
+    if (isTriggered && (bounds.min !== undefined || bounds.max !== undefined)) return undefined
+    const band = new Band()
+    for (const each of watched) narrowByRung(band, strategy, each)
+    const { low, high } = band
+    const bands = [{ sell: watch.quote, buy: watch.base, low, high }]
+    return { bands, needsBalances: isTriggered }
   },
 }
+
+const QUIET: ReadonlySet<SkipReason> = new Set([
+  'not-triggered',
+  'finished',
+  'insufficient-balance',
+])
 
 /**
  * Trades when a watched price reaches a level. A fired rung is disarmed until the price has come back by the rearm distance,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { heldSeries } from '../../../src/backtest/prices/held.ts'
 import { Board } from '../../../src/backtest/prices/price-board.ts'
-import { PriceRecorder, recordedSeries } from '../../../src/backtest/prices/recorded.ts'
+import { PriceRecorder } from '../../../src/backtest/prices/recorded.ts'
 import { acceptPath, createPricePaths, type PriceFeed } from '../../../src/domain/money/price.ts'
 import type { Pair, Token } from '../../../src/domain/money/token.ts'
 import { compareRatio, type Ratio } from '../../../src/domain/money/units.ts'
@@ -59,7 +60,7 @@ function played(events: readonly EventOf<'slot-closed'>[]) {
     recorded,
     at(seconds: number, sell: Token, buy: Token): Ratio | string {
       const period = { fromSeconds: 0, untilSeconds: Number.MAX_SAFE_INTEGER }
-      const board = new Board(recordedSeries(recorded), feeds, period)
+      const board = new Board(recorded.priceSeries.map(heldSeries), feeds, period)
       board.advanceTo(YEAR_BEGINS + seconds)
       const answer = acceptPath(path(sell, buy), board.readings, YEAR_BEGINS + seconds)
       return answer.ok ? answer.price.ratio : answer.reason

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { observedNote } from '../../../backtest/observed.ts'
+import { cachedSeries } from '../../../backtest/prices/held.ts'
 import { checkExpectation, type Expected } from '../../../backtest/report/expect.ts'
 import type { BacktestResult } from '../../../backtest/report/result.ts'
 import { backtest } from '../../../backtest/run.ts'
@@ -73,7 +74,10 @@ async function play(
   { settings, strategies, modules, io }: Given,
 ): Promise<BacktestResult | undefined> {
   const { options, axes, observed } = order
-  const input = inputOf(settings, strategies, { ...order, modules })
+  const given = inputOf(settings, strategies, { ...order, modules })
+  // A sweep plays them again.
+  const input =
+    axes.length === 0 ? given : { ...given, priceSeries: given.priceSeries.map(cachedSeries) }
   const progress = progressTo(io, options)
   const played = await backtest({ ...input, progress: progress.share })
   progress.end()

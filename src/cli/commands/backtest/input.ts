@@ -1,7 +1,8 @@
 import { DEFAULT_MODEL } from '../../../backtest/model.ts'
 import { type Observed, Observer } from '../../../backtest/observed.ts'
 import { priceDir } from '../../../backtest/price-files/price-dir.ts'
-import { PriceRecorder, type Recorded, recordedSeries } from '../../../backtest/prices/recorded.ts'
+import { type HeldSeries, heldSeries } from '../../../backtest/prices/held.ts'
+import { PriceRecorder, type Recorded } from '../../../backtest/prices/recorded.ts'
 import { seededSeries } from '../../../backtest/prices/seeded.ts'
 import type { BacktestInput } from '../../../backtest/run.ts'
 import type { SweepAxis } from '../../../backtest/sweep/axes.ts'
@@ -46,15 +47,17 @@ export type SweepOrder = {
   readonly observed: Observed | undefined
   /** A journal's prices, if requested. */
   readonly recorded: Recorded | undefined
+  /** Prices that were already read, for threads. */
+  readonly held?: readonly HeldSeries[] | undefined
 }
 
-/** Builds a backtest's input from files and flags; `priceSeries` if prices were already read. Throws FlagFault. */
+/** Builds a backtest's input from files and flags. Throws FlagFault. */
 export function inputOf(
   settings: Settings,
   strategies: readonly Strategy[],
-  given: SweepOrder & { readonly modules: Modules; readonly priceSeries?: readonly PriceSeries[] },
+  given: SweepOrder & { readonly modules: Modules },
 ): Omit<BacktestInput, 'progress'> {
-  const { options, modules, nowMs, observed, recorded, priceSeries } = given
+  const { options, modules, nowMs, observed, recorded, held } = given
   const { from, to = nowMs } = options
   const unset = 'no start of the period is given'
   if (from === undefined) throw new FlagFault('from', unset, 'a day such as --from 2025-01-01')
@@ -74,7 +77,7 @@ export function inputOf(
     account: settings.limits,
     feeds: new Map(feeds.map((feed) => [feed.pair, feed])),
     pricePath,
-    priceSeries: priceSeries ?? pricesOf(wanted),
+    priceSeries: held?.map(heldSeries) ?? pricesOf(wanted),
     balances: balancesOf(options.balance ?? [], settings),
     fromSeconds,
     untilSeconds,
@@ -189,7 +192,7 @@ function journalSeries(
   const missing = strategies
     .flatMap(pairsOf)
     .find(({ sell, buy }) => pricePath(sell, buy) === undefined && configured(sell, buy))
-  if (missing === undefined) return recordedSeries(recorded)
+  if (missing === undefined) return recorded.priceSeries.map(heldSeries)
   throw new FlagFault(
     'prices',
     `the journal in ${settings.stateDir} has no price of ${missing.buy.symbol} in ${missing.sell.symbol}`,

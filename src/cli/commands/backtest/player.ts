@@ -1,4 +1,4 @@
-import { cachedSeries } from '../../../backtest/prices/held.ts'
+import { cachedSeries, heldSeries } from '../../../backtest/prices/held.ts'
 import { comparedOf } from '../../../backtest/report/assemble.ts'
 import { backtest } from '../../../backtest/run.ts'
 import type { SweepAxis } from '../../../backtest/sweep/axes.ts'
@@ -23,8 +23,9 @@ export function openPlayer(
   const { settings, strategies: loaded } = files
   /** Unchanged strategies, whose modules keep running. */
   const asIs = new Map(loaded.map((strategy) => [strategy.name, strategy]))
-  const whole = inputOf(settings, chosen(loaded, order.names), { ...order, modules })
-  const priceSeries = whole.priceSeries.map(cachedSeries)
+  const read = () =>
+    inputOf(settings, chosen(loaded, order.names), { ...order, modules }).priceSeries
+  const priceSeries = order.held?.map(heldSeries) ?? read().map(cachedSeries)
 
   /** Strategies with these values in their files; the others unchanged. */
   const strategiesWith = async (values: readonly string[]) => {
@@ -45,8 +46,9 @@ export function openPlayer(
     const found = await strategiesWith(values)
     if ('fault' in found) return { ...NOTHING, fault: found.fault }
     const strategies = chosen(found.strategies, order.names)
-    const input = inputOf(settings, strategies, { ...order, modules, priceSeries })
-    const result = await backtest({ ...input, fromSeconds, untilSeconds, varies: false })
+    const input = inputOf(settings, strategies, { ...order, modules, held: [] })
+    const period = { fromSeconds, untilSeconds }
+    const result = await backtest({ ...input, ...period, priceSeries, varies: false })
     return result === undefined ? NOTHING : { ...comparedOf(result), fault: null }
   }
 }

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { availableParallelism, homedir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { cachedSeries } from '../../../backtest/prices/held.ts'
 import type { BacktestResult } from '../../../backtest/report/result.ts'
 import type { BacktestInput } from '../../../backtest/run.ts'
 import { POINTS_MAX, parseAxis, pointsOf, type SweepAxis } from '../../../backtest/sweep/axes.ts'
@@ -16,6 +17,7 @@ import {
 import { openSweepFile, type SweepFile } from '../../../backtest/sweep/sweep-file.ts'
 import { openWorkers } from '../../../backtest/sweep/workers.ts'
 import { messageOf } from '../../../domain/errors.ts'
+import type { PriceSeries } from '../../../domain/money/price-series.ts'
 import type { Settings } from '../../../domain/settings.ts'
 import type { Modules } from '../../../ports.ts'
 import { loadStrategies } from '../../../strategies/files/load-strategies.ts'
@@ -96,7 +98,10 @@ export async function withSweep(
   const goesOn = kept ? '; if it is stopped, the same command continues it' : ''
   io.stderr.write(`sweep: ${all} backtests${before}, on ${counted(threads, 'thread')}${goesOn}\n`)
   const program = pathToFileURL(requiredPart('sweep-worker.js'))
-  const players = openWorkers<SweepJob, SweepAnswer>({ program, order, count: threads })
+  const players = openWorkers<SweepJob, SweepAnswer>({
+    ...{ program, count: threads },
+    order: withPrices(order, input.priceSeries),
+  })
   const progress = progressTo(io, options)
   let played = known.size
   const faults: string[] = []
@@ -126,6 +131,14 @@ export async function withSweep(
   } finally {
     await players.close()
   }
+}
+
+/** The order with prices that threads share, unless a series is too long to be held. */
+function withPrices(order: SweepOrder, priceSeries: readonly PriceSeries[]): SweepOrder {
+  const held = priceSeries.flatMap((series) => cachedSeries(series).held() ?? [])
+  if (held.length < priceSeries.length) return order
+  const { recorded } = order
+  return { ...order, held, recorded: recorded && { ...recorded, priceSeries: [] } }
 }
 
 /** Everything that determines the figures of a sweep, except the program itself. */

@@ -7,7 +7,8 @@ import {
 } from '../../../backtest/drift.ts'
 import { DEFAULT_MODEL, type FillModel } from '../../../backtest/model.ts'
 import { Observer } from '../../../backtest/observed.ts'
-import { PriceRecorder, recordedSeries } from '../../../backtest/prices/recorded.ts'
+import { heldSeries } from '../../../backtest/prices/held.ts'
+import { PriceRecorder } from '../../../backtest/prices/recorded.ts'
 import type { SimulationInput } from '../../../backtest/simulation.ts'
 import { createPricePaths } from '../../../domain/money/price.ts'
 import { ETHER, NATIVE_TOKEN } from '../../../domain/money/token.ts'
@@ -180,7 +181,7 @@ function inputOf(
     account: settings.limits,
     feeds: new Map(feeds.map((feed) => [feed.pair, feed])),
     pricePath: createPricePaths(feeds),
-    priceSeries: recordedSeries(prices),
+    priceSeries: prices.priceSeries.map(heldSeries),
     balances: balancesOf(live, settings),
     fromSeconds: Math.ceil(fromMs / 1000),
     // The last orders need time to end; slots that follow are not compared.

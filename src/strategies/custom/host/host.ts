@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs'
 import PQueue from 'p-queue'
+import { messageOf } from '../../../domain/errors.ts'
 import {
   MODULE_ANSWER_MS,
   type ModuleFault,
@@ -12,11 +13,12 @@ import type { StrategyBase } from '../../../domain/strategy.ts'
 import { excerpt } from '../../../domain/text/outside-text.ts'
 import type { Modules } from '../../../ports.ts'
 import { confine, reachOf } from './confinement.ts'
-import { ModuleProcess, NoAnswer } from './module-process.ts'
+import { ModuleProcess, NoAnswer, TWICE } from './module-process.ts'
 import { decodeValue, encodeValue } from './values.ts'
 
 const LATE = `it did not answer within ${MODULE_ANSWER_MS / 1000} s`
 const LOADING = { withinMs: 10_000, late: 'it was not loaded within 10 s' }
+const NOT_STARTED: ModuleReply = { ok: false, detail: 'its module was not started' }
 /** Concurrent starts: each takes a tenth of a second of a processor. */
 const STARTS_AT_ONCE_MAX = 4
 /** Processor time in ms after which a process is replaced, long before the system ends it. */
@@ -67,9 +69,10 @@ export function createModuleHost(input: ModuleHostInput): ModuleHost {
     versionOf: (strategy) => versions.get(strategy),
     reachOf: ({ module }) => reachOf(module),
     async decide(strategy, view) {
-      const module = hosted.get(strategy)
-      return module === undefined ? failed('its module was not started') : module.decide(view)
+      const [reply = NOT_STARTED] = (await hosted.get(strategy)?.decide([view])) ?? []
+      return reply
     },
+    decideAhead: async (strategy, views) => hosted.get(strategy)?.decide(views) ?? [NOT_STARTED],
     retain(strategies) {
       const kept = new Set<unknown>(strategies)
       for (const [strategy, module] of hosted) if (!kept.has(strategy)) end(strategy, module)
@@ -112,11 +115,11 @@ class HostedModule {
     return { ok: true, version: this.version ?? '' }
   }
 
-  /** Runs one request at a time. */
-  decide(view: ModuleView): Promise<ModuleReply> {
-    const reply = this.#last.then(() => this.#decide(view))
-    this.#last = reply
-    return reply
+  /** Runs one request at a time. Replies to the first views, at least one. */
+  decide(views: readonly ModuleView[]): Promise<readonly ModuleReply[]> {
+    const replies = this.#last.then(() => this.#decide(views))
+    this.#last = replies
+    return replies
   }
 
   async close(): Promise<void> {
@@ -125,33 +128,37 @@ class HostedModule {
     await this.#process?.gone
   }
 
-  async #decide(view: ModuleView): Promise<ModuleReply> {
+  async #decide(views: readonly ModuleView[]): Promise<readonly ModuleReply[]> {
     const untilMs = performance.now() + MODULE_ANSWER_MS
     if (this.#process?.end !== undefined) this.#restart()
     const started = await within(MODULE_ANSWER_MS, this.#starting)
-    if (started === undefined) return failed('it was not started again in time')
-    if (!started.ok) return failed(started.faults[0]?.message ?? 'it cannot be started again')
-    this.#requests += 1
-    const id = this.#requests
+    if (started === undefined) return [failed('it was not started again in time')]
+    if (!started.ok) return [failed(started.faults[0]?.message ?? 'it cannot be started again')]
+    const firstId = this.#requests + 1
+    this.#requests += views.length
+    const replies: ModuleReply[] = []
+    let isUsedUp = false
     try {
-      const leftMs = Math.max(1, untilMs - performance.now())
-      const line = JSON.stringify({ id, view: encodeValue(view) })
-      return this.#read(id, await started.process.ask(line, { withinMs: leftMs, late: LATE }))
+      const withinMs = Math.max(1, untilMs - performance.now())
+      const most = { cpuMs: CPU_MS_MAX, heldMib: HELD_MIB_MAX }
+      const line = JSON.stringify({ firstId, most, views: views.map(encodeValue) })
+      await started.process.askLines(line, { withinMs, late: LATE }, (answer, hasMore) => {
+        const isOfLastView = replies.length + 1 === views.length
+        if (isOfLastView && hasMore) throw new NoAnswer(TWICE)
+        const read = readReply(firstId + replies.length, answer)
+        const isLast = read.isLast || isOfLastView
+        if (isLast && hasMore) throw new NoAnswer(TWICE)
+        replies.push(read.reply)
+        isUsedUp = read.isUsedUp
+        return isLast
+      })
+      if (isUsedUp) this.#restart()
+      return replies
     } catch (error) {
       // Restarted now, so that it is ready at the next slot.
       this.#restart()
-      if (error instanceof NoAnswer) return failed(error.message)
-      return failed(`its answer cannot be read: ${error instanceof Error ? error.message : ''}`)
+      return [...replies, failed(messageOf(error))]
     }
-  }
-
-  /** @throws for a line that the runner does not write */
-  #read(id: number, line: string): ModuleReply {
-    const answer = JSON.parse(line) as Readonly<Record<string, unknown>>
-    if (answer['id'] !== id) throw new NoAnswer('it sent an unexpected answer')
-    const { failed: why, returned, cpuMs, heldMib } = answer
-    if (!(Number(cpuMs) <= CPU_MS_MAX && Number(heldMib) <= HELD_MIB_MAX)) this.#restart()
-    return typeof why === 'string' ? failed(why) : { ok: true, value: decodeValue(returned) }
   }
 
   #restart(): void {
@@ -194,6 +201,22 @@ class HostedModule {
     process.kill('it is not the module that was checked')
     const message = 'its files are not those that were checked: `tranched reload` reads them'
     return { ok: false, faults: [{ path: ['module'], message, expected: 'a reload' }] }
+  }
+}
+
+/** @throws {NoAnswer} for a line that the runner does not write */
+function readReply(id: number, line: string) {
+  try {
+    const answer = JSON.parse(line) as Readonly<Record<string, unknown>>
+    if (answer['id'] !== id) throw new NoAnswer('it sent an unexpected answer')
+    const { failed: why, returned, cpuMs, heldMib, last } = answer
+    const reply: ModuleReply =
+      typeof why === 'string' ? failed(why) : { ok: true, value: decodeValue(returned) }
+    const isUsedUp = !(Number(cpuMs) <= CPU_MS_MAX && Number(heldMib) <= HELD_MIB_MAX)
+    return { reply, isUsedUp, isLast: last === true }
+  } catch (error) {
+    if (error instanceof NoAnswer) throw error
+    throw new NoAnswer(`its answer cannot be read: ${messageOf(error)}`)
   }
 }
 

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { messageOf } from '../../../domain/errors.ts'
 import type { Confined } from './confinement.ts'
 
 /** Bytes of an answer, of which the memory takes at most 3 MiB. */
@@ -11,6 +12,8 @@ const LINE_MAX = 1_024
 const UNSETTLED = 13
 
 const STDIO: ['pipe', 'pipe', 'pipe'] = ['pipe', 'pipe', 'pipe']
+
+export const TWICE = 'it answered twice'
 
 /** The module's process has ended or is ending. The message is for the operator. */
 export class NoAnswer extends Error {
@@ -26,13 +29,18 @@ type ModuleProcessInput = {
 /** Timeout of an answer, and the message for a late one. */
 type Timeout = { readonly withinMs: number; readonly late: string }
 
+/** Takes a line; true if it is the last. `hasMore`: more was received after it. Throws NoAnswer for a wrong line. */
+type Take = (line: string, hasMore: boolean) => boolean
+
 type Waiting = {
-  readonly resolve: (line: string) => void
+  readonly take: Take
+  readonly timeout: Timeout
+  readonly resolve: () => void
   readonly reject: (why: NoAnswer) => void
-  readonly timer: NodeJS.Timeout
+  timer: NodeJS.Timeout
 }
 
-/** One process of a module: one line in, one line out. Anything else ends it. */
+/** One process of a module: one line in, and the lines that were asked for out. Anything else ends it. */
 export class ModuleProcess {
   readonly #child: ChildProcess
   readonly #onOutput: ModuleProcessInput['onOutput']
@@ -77,19 +85,34 @@ export class ModuleProcess {
   }
 
   /** Sends a line and resolves with the answer. Rejects with NoAnswer once the process has ended or is ending. */
-  ask(line: string, { withinMs, late }: Timeout): Promise<string> {
+  async ask(line: string, timeout: Timeout): Promise<string> {
+    let answer = ''
+    await this.askLines(line, timeout, (each, hasMore) => {
+      if (hasMore) throw new NoAnswer(TWICE)
+      answer = each
+      return true
+    })
+    return answer
+  }
+
+  /** The same for an answer of several lines. The timeout is that of each line. */
+  askLines(line: string, timeout: Timeout, take: Take): Promise<void> {
     if (this.#end !== undefined) return Promise.reject(new NoAnswer(this.#end))
     this.#said = ''
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        // Reads data first that arrived while the daemon was busy.
-        setImmediate(() => {
-          if (this.#waiting?.timer === timer) this.kill(late)
-        })
-      }, withinMs)
-      this.#waiting = { resolve, reject, timer }
+      this.#waiting = { take, timeout, resolve, reject, timer: this.#startTimer(timeout) }
       this.#child.stdin?.write(`${line}\n`)
     })
+  }
+
+  #startTimer({ withinMs, late }: Timeout): NodeJS.Timeout {
+    const timer = setTimeout(() => {
+      // Reads data first that arrived while the daemon was busy.
+      setImmediate(() => {
+        if (this.#waiting?.timer === timer) this.kill(late)
+      })
+    }, withinMs)
+    return timer
   }
 
   /** Ends it at once and rejects a pending request with `why`. */
@@ -99,28 +122,33 @@ export class ModuleProcess {
   }
 
   #receive(bytes: Buffer): void {
-    const waiting = this.#waiting
-    const end = bytes.indexOf(0x0a)
-    this.#answer.push(bytes)
-    this.#answerBytes += bytes.length
-    const wrong = this.#wrongWith(waiting !== undefined, end < 0 || end === bytes.length - 1)
-    if (wrong !== undefined) this.kill(wrong)
-    else if (waiting !== undefined && end >= 0) this.#settle(waiting)
+    for (let rest = bytes; rest.length > 0; ) {
+      const waiting = this.#waiting
+      const end = rest.indexOf(0x0a)
+      const part = end < 0 ? rest : rest.subarray(0, end + 1)
+      rest = rest.subarray(part.length)
+      this.#answer.push(part)
+      this.#answerBytes += part.length
+      if (waiting === undefined) this.kill('it sent an unexpected answer')
+      else if (this.#answerBytes > ANSWER_BYTES_MAX) this.kill('its answer is too long')
+      else if (end >= 0) this.#take(waiting, rest.length > 0)
+    }
   }
 
-  #wrongWith(isAsked: boolean, isOne: boolean): string | undefined {
-    if (!isAsked) return 'it sent an unexpected answer'
-    if (this.#answerBytes > ANSWER_BYTES_MAX) return 'its answer is too long'
-    return isOne ? undefined : 'it answered twice'
-  }
-
-  #settle({ resolve, timer }: Waiting): void {
+  #take(waiting: Waiting, hasMore: boolean): void {
     const line = Buffer.concat(this.#answer).toString()
     this.#answer = []
     this.#answerBytes = 0
-    this.#waiting = undefined
-    clearTimeout(timer)
-    resolve(line)
+    this.#said = ''
+    clearTimeout(waiting.timer)
+    try {
+      if (waiting.take(line, hasMore)) {
+        this.#waiting = undefined
+        waiting.resolve()
+      } else waiting.timer = this.#startTimer(waiting.timeout)
+    } catch (error) {
+      this.kill(messageOf(error))
+    }
   }
 
   #log(text: string): void {

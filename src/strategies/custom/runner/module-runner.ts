@@ -2,7 +2,9 @@ import { Buffer } from 'node:buffer'
 import { readSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import * as z from 'zod'
+import type { StrategyMemory } from '../../../domain/strategy-memory.ts'
 import { decodeValue, encodeValue } from '../host/values.ts'
+import { readAnswer } from '../module-answer.ts'
 import { leaveBareLanguage } from './bare-language.ts'
 import { firstLine, frozen, placeOf, type Ready, readExports, textOf } from './interface.ts'
 import { Linker } from './linker.ts'
@@ -93,16 +95,54 @@ async function load({ file, params }: Order): Promise<Ready | undefined> {
   return read
 }
 
-function decideOne({ params, decide }: Ready, line: string, folder: string): object {
-  const { id, view } = JSON.parse(line) as { id: unknown; view: unknown }
+type Slots = {
+  readonly firstId: number
+  readonly views: readonly unknown[]
+  /** Once it has used more, it answers no further view: the daemon replaces the process. */
+  readonly most: ReturnType<typeof used>
+}
+
+/** Answers view after view, each as soon as it is decided, up to the first answer that is no skip. */
+function decideSlots(ready: Ready, line: string, folder: string): void {
+  const { firstId, views, most } = JSON.parse(line) as Slots
+  let memory: StrategyMemory | undefined
+  for (const [index, encoded] of views.entries()) {
+    outputLeft = WORDS_MAX
+    const given = decodeValue(encoded) as { readonly memory: StrategyMemory }
+    const view = memory === undefined ? given : { ...given, memory }
+    const reply = decideOne(ready, view, folder)
+    const uses = used()
+    const isUsedUp = uses.cpuMs > most.cpuMs || uses.heldMib > most.heldMib
+    const after = isUsedUp ? undefined : memoryAfterSkip(reply, view.memory)
+    const last = after === undefined || index === views.length - 1
+    answer({ id: firstId + index, ...reply, ...uses, last })
+    if (last) return
+    memory = after
+  }
+}
+
+type Reply = { readonly returned: unknown } | { readonly failed: string }
+
+function decideOne({ params, decide }: Ready, view: object, folder: string): Reply {
   try {
-    const returned = decide(frozen({ ...(decodeValue(view) as object), params }))
+    const returned = decide(frozen({ ...view, params }))
     const isPromise =
       returned instanceof Object && typeof Reflect.get(returned, 'then') === 'function'
-    if (isPromise) return { id, failed: 'what it returned is a promise; decide is synchronous' }
-    return { id, returned: encodeValue(returned) }
+    if (isPromise) return { failed: 'what it returned is a promise; decide is synchronous' }
+    return { returned: encodeValue(returned) }
   } catch (error) {
-    return { id, failed: `${firstLine(textOf(error))}${placeOf(error, folder)}` }
+    return { failed: `${firstLine(textOf(error))}${placeOf(error, folder)}` }
+  }
+}
+
+/** The memory of the next slot, as the daemon reads it; undefined unless the module skipped the slot. */
+function memoryAfterSkip(reply: Reply, before: StrategyMemory): StrategyMemory | undefined {
+  if ('failed' in reply) return undefined
+  try {
+    const answered = readAnswer(decodeValue(reply.returned), new Map())
+    return answered.tag === 'skip' ? (answered.memory ?? before) : undefined
+  } catch {
+    return undefined
   }
 }
 
@@ -124,8 +164,6 @@ if (first !== undefined) {
   while (ready !== undefined) {
     const line = nextLine()
     if (line === undefined) break
-    outputLeft = WORDS_MAX
-    const reply = decideOne(ready, line, dirname(order.file))
-    answer({ ...reply, ...used() })
+    decideSlots(ready, line, dirname(order.file))
   }
 }
