@@ -28,15 +28,17 @@ import { composeGuard } from '../compose/state.ts'
 import type { ConfigOptions, Loaded, Sound } from '../load-files.ts'
 import { manualStrategyOf } from '../manual-order.ts'
 import { tradedTokens } from '../market.ts'
-import { letHeapGrow } from '../process/heap.ts'
 import { DEFAULT_CONFIG, type Io } from '../process/io.ts'
 import { programName } from '../process/program-name.ts'
+import { letHeapGrow, optimiseEarly } from '../process/v8-settings.ts'
 import { describeSchedule } from '../text/amount-data.ts'
 import { type HandlerInput, handleRequests } from './handle.ts'
 import type { ReloadInput } from './reload.ts'
 
 /** Longest time for which open orders are followed after a stop. A supervisor must wait longer. */
 const DRAIN_MS = 25_000
+/** From the start of trading; longer than load-program.ts waits before it makes a code cache. */
+const OPTIMISED_AFTER_MS = 6_000
 
 export type RunOptions = ConfigOptions & {
   readonly forMs?: number | undefined
@@ -158,6 +160,7 @@ export async function trade(input: Trading): Promise<Ended> {
         )
         announce(input, agenda)
         letHeapGrow()
+        setTimeout(optimiseEarly, OPTIMISED_AFTER_MS).unref()
         input.watch.ready()
         io.signalReady()
         input.manager.ready()

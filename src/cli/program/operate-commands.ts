@@ -1,8 +1,8 @@
 import type { ControlRequest } from '../../control/control-socket.ts'
 import { duration, slippage } from '../arguments.ts'
 import type { OrderOptions } from '../commands/operate/order.ts'
-import { keepHeapSmall } from '../process/heap.ts'
 import { stay } from '../process/stay.ts'
+import { keepHeapSmall } from '../process/v8-settings.ts'
 import { configured, load, type Program, targeted, YES } from './program.ts'
 
 const CONTROLS = [
