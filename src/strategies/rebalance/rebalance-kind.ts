@@ -188,13 +188,11 @@ function roomOf(
   { positions, total }: Portfolio,
   { value, weightBps }: Position,
 ) {
-  // Each value is rounded by up to a base unit, now and later.
-  const doubt = (4 * positions.length) / Number(total)
-  const [share, wanted, band] = [
-    Number(value) / Number(total),
-    Number(weightBps) / 10_000,
-    bandBps / 10_000,
-  ]
+  const parts = (part: bigint, whole: bigint): number =>
+    Number.parseFloat(((part * 10n ** 15n) / whole).toString()) / 1e15
+  const [share, wanted, band] = [parts(value, total), parts(weightBps, BPS), bandBps / 10_000]
+  // Each value is rounded by up to a base unit, now and later; so are these fractions, far less than a thousandth of a bps.
+  const doubt = parts(4n * BigInt(positions.length), total) + 1e-9
   const odds = share / (1 - share)
   const [most, least] = [wanted + band - doubt, wanted - band + doubt]
   return {
