@@ -55,7 +55,9 @@ test('a bare run prints its plan, fills orders of both venues, and leaves no loc
   await daemon.sees(/state in .*data\/sandbox/)
   await daemon.sees(/gasless service http:\/\/127\.0\.0\.1:\d+, chain base/)
   for (const name of EXAMPLES)
-    await daemon.sees(new RegExp(`strategy ${name}: dca .*next \\d{4}-.*\\(in \\d+s\\)`))
+    await daemon.sees(
+      new RegExp(`strategy ${name}: dca .*next \\d{4}-.*\\((in \\d+s|due \\d+s ago)\\)`),
+    )
   await untilFilled(daemon)
   await daemon.sees(/filled [a-z-]+: [\d.]+ [A-Z]+ -> [\d.]+ [A-Z]+ in/)
   await daemon.sees(/executed call: record\(bytes32\) \(aggregated\) in .*charged [\d.]+ ETH/)
