@@ -114,7 +114,9 @@ function writeCache(file: string, data: Buffer): void {
       closeSync(fd)
     }
     renameSync(fresh, file)
-  } catch {}
+  } catch {
+    // The next start tries again.
+  }
 }
 
 /** Covers the bundle's hash, because V8 compares only the length of a source. */

@@ -44,7 +44,7 @@ export class PendingRequests {
       const slotTaken = await takeSlot(slot)
       waitsMs = slotTaken.waitsMs
       for (const id of slotTaken.intents) launch(id)
-      // Its answer may be told to a person.
+      // An operator who triggered the slot gets the answer only once the slot is on disk.
       await slot.context.ports.journal.append()
       return slotTaken
     } finally {

@@ -69,7 +69,7 @@ export function createLog(options: {
   )
   const waiting: Entry[] = []
   const write = (): void => {
-    for (const entry of waiting.splice(0)) {
+    for (let entry = waiting.shift(); entry !== undefined; entry = waiting.shift()) {
       atMs = entry.atMs
       writeScrubbed(logger, scrubber, entry)
     }
@@ -79,11 +79,13 @@ export function createLog(options: {
   }
   // A log that is broken (a full disk, a closed pipe) stops no daemon with open orders.
   const writeLater = (): void => {
-    try {
-      write()
-    } catch {
-      // There is nowhere to report it.
-    }
+    do {
+      try {
+        write()
+      } catch {
+        // There is nowhere to report it. The entry that failed is gone, the others follow.
+      }
+    } while (waiting.length > 0 || lines !== '')
   }
   if (later !== undefined) beforeExit(writeLater)
   const at = (level: LogLevel) => (message: string, fields?: LogFields) => {
