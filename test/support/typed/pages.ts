@@ -46,7 +46,8 @@ export const NOT_TYPED: Readonly<Record<string, string>> = {
 /** Words in capitals that are no placeholders. */
 export const NO_PLACEHOLDERS = /^(USDC|WETH|ETH|DAI|PUT|PWD|TRANCHED_CONFIG|TRANCHED_COMMIT)$/
 
-const FILLS = { repeats: 'tranched status', until: /filled/ } as const
+/** A halt before it has bought would leave pages without what they show. */
+const FILLS = { repeats: 'tranched status', until: /buy-weth .*filled/ } as const
 const START = { begins: 'npm start', shows: /"event":"starting"/ } as const
 /** The daemon of the README, on play money. */
 const DAEMON: readonly Step[] = [START, FILLS]
