@@ -464,6 +464,11 @@ export type Journal = {
    * Without events, resolves when all earlier appends are durable.
    */
   append(...events: readonly JournalEvent[]): Promise<void>
+  /**
+   * The same for events that no signature depends on, without waiting: they reach the disk with the next append, or within
+   * some milliseconds. Throws if the journal accepts nothing more.
+   */
+  note(...events: readonly JournalEvent[]): void
   /** Whether the newest record of that name is durable, or none was appended; see `recordName` of `journal/events/registry.ts`. */
   isOnDisk(name: string): boolean
   /**

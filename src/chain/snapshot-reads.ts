@@ -129,8 +129,16 @@ export function decodeReads(reads: Reads, data: Hex): Readings {
     reads.permitNonce === undefined
       ? undefined
       : ((bitmap(firstWord(take())) >> (reads.permitNonce & 255n)) & 1n) === 1n
-  const block = { blockNumber, blockTimeSeconds, nativeBalance }
-  return { ...block, balances, allowances, rounds, decimals, nonceUsed }
+  return {
+    blockNumber,
+    blockTimeSeconds,
+    nativeBalance,
+    balances,
+    allowances,
+    rounds,
+    decimals,
+    nonceUsed,
+  }
 }
 
 function readCount({ tokens, rounds, decimals, permitNonce }: Reads): number {

@@ -21,7 +21,6 @@ import type { MarketDecision, ModuleDecision, ModuleQuestion } from '../strategi
 import { decideOrder, type ManualOrder, orderText } from '../strategies/manual/manual-kind.ts'
 import { kindOf, readsMarket, type Strategy } from '../strategies/registry.ts'
 import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
-import { note } from '../venues/authorization.ts'
 import type { OrderContext } from '../venues/context.ts'
 import { admitted } from './limits/admitted.ts'
 import { blockingSkip } from './limits/blocked.ts'
@@ -279,8 +278,7 @@ async function openSlot(
   const { context, strategy, slotSeconds } = input
   const terms = termsOf(strategy, context.ports.modules.versionOf)
   // The record of an authorization waits for this one, and nothing before it moves money.
-  await note(
-    context,
+  context.ports.journal.note(
     slotOpened({
       strategy: strategy.name,
       slotSeconds,

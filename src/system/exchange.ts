@@ -53,8 +53,9 @@ export function exchangeText(pool: Pool, options: ExchangeOptions): Promise<Text
       },
       onResponseEnd() {
         clearTimeout(timer)
-        if (answer === undefined) reject(new errors.SocketError('an answer without a head'))
-        else resolve({ ...answer, text: textOf(chunks) })
+        if (answer === undefined) return reject(new errors.SocketError('an answer without a head'))
+        const { statusCode, headers } = answer
+        resolve({ statusCode, headers, text: textOf(chunks) })
       },
       onResponseError(_controller, error) {
         clearTimeout(timer)

@@ -5,7 +5,6 @@ import {
 } from '../journal/events/order/authorizations.ts'
 import { paperFilled } from '../journal/events/order/fills.ts'
 import { orderAccepted, orderEnded } from '../journal/events/order/outcomes.ts'
-import type { JournalEvent } from '../journal/events/registry.ts'
 import { limitHit } from '../journal/projections/limits.ts'
 import type { Booked } from '../journal/projections/order-reducer.ts'
 import type { CloseReason } from '../journal/records.ts'
@@ -53,19 +52,6 @@ export function capHit(
   return hit === undefined ? undefined : capped(hit, nowMs)
 }
 
-/**
- * Appends without waiting for fsync. Only for records that no signature depends on; later appends wait for it. A disk
- * failure still stops the daemon, and a journal that failed earlier throws at once, so that the caller does not loop.
- */
-export async function note(
-  { ports }: Pick<OrderContext, 'ports'>,
-  ...events: readonly JournalEvent[]
-): Promise<void> {
-  const onDisk = ports.journal.append(...events)
-  onDisk.catch(() => undefined)
-  await Promise.race([onDisk, undefined])
-}
-
 export async function recordReply(
   context: OrderContext,
   open: OpenIntent,
@@ -75,7 +61,8 @@ export async function recordReply(
   const key = { intentId: open.intent.id, attempt }
   switch (reply.tag) {
     case 'accepted':
-      return note(context, orderAccepted({ ...key, orderId: reply.orderId }))
+      journal.note(orderAccepted({ ...key, orderId: reply.orderId }))
+      return
     case 'rejected':
     case 'unfit': {
       const status = reply.tag === 'rejected' ? 'rejected' : 'failed'

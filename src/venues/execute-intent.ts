@@ -1,7 +1,6 @@
 import { assertNever } from '../domain/errors.ts'
 import type { IntentId } from '../domain/order/intent.ts'
 import type { OpenIntent } from '../journal/state/daemon-state.ts'
-import { note } from './authorization.ts'
 import { type End, endOf, settledEnd } from './close.ts'
 import type { OrderContext } from './context.ts'
 import { followOrder } from './follow.ts'
@@ -48,5 +47,5 @@ async function attempt(context: OrderContext, open: OpenIntent): Promise<End | u
 async function finish(context: OrderContext, open: OpenIntent, end: End): Promise<void> {
   if (!(await venueOf(open).finish(context, open))) return
   // Nothing waits for its end on disk: a start that does not find it proves the same outcome again.
-  await note(context, ...endOf(context, open, end))
+  context.ports.journal.note(...endOf(context, open, end))
 }

@@ -18,6 +18,8 @@ import { never, type SimulatedProcess } from './process.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
 const FSYNC_MS = 1
+/** A note without a later append reaches the disk after this time. */
+const NOTE_MS = 10
 const NO_WALLETS: SigningWallets = { trader: undefined, operator: undefined }
 const NO_RECORD = { seq: 0, hash: '0x' } as const
 
@@ -197,6 +199,12 @@ export type SimulatedJournalOptions = {
   readonly wallets?: SigningWallets
 }
 
+type Pending = {
+  readonly entries: readonly Recorded[]
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+}
+
 /**
  * A journal over a disk of text: a process keeps nothing in memory beyond its end. Throws StateCorruptError for a disk
  * with foreign lines.
@@ -211,6 +219,7 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
   let head = disk.records().at(-1)
   let unwritten: string[] = []
   let lastAppend: Promise<void> = Promise.resolve()
+  const pending: Pending[] = []
   let failure: Error | undefined
 
   const flush = (): void => {
@@ -243,33 +252,63 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
     return true
   }
 
+  /** Writes everything appended so far, or fails for good. */
+  const write = (): void => {
+    if (failure !== undefined) return
+    failure = disk.faultFor(process) ?? anchorFault()
+    if (failure === undefined) flush()
+    else onFatal(failure)
+  }
+
+  const settle = ({ entries, resolve, reject }: Pending): void => {
+    if (failure === undefined) {
+      for (const entry of entries) recorded(entry)
+      resolve()
+    } else reject(failure)
+  }
+
+  /** Settles the appends up to one of them. */
+  const settleUpTo = (last: Pending): void => {
+    if (!pending.includes(last)) return
+    write()
+    pending.splice(0, pending.indexOf(last) + 1).forEach(settle)
+  }
+
+  const settleWithin = (ms: number): void => {
+    const last = pending.at(-1)
+    if (last !== undefined) process.timer(ms, () => settleUpTo(last))
+  }
+
+  /** False if the process died. */
+  const take = (events: readonly JournalEvent[]): boolean => {
+    const lines = sealAll(head, events, now(), JOURNAL_KEY)
+    const records = lines.map(decode)
+    const entries = applyAll(state, records)
+    head = records.at(-1) ?? head
+    unwritten.push(...lines)
+    for (const { type } of events) disk.onAppend?.(type)
+    if (crashes()) return false
+    lastAppend = new Promise((resolve, reject) => {
+      pending.push({ entries, resolve, reject })
+    })
+    return true
+  }
+
   return {
     state,
     append(...events) {
       if (!process.alive) return never()
       if (failure !== undefined) return Promise.reject(failure)
-      if (events.length === 0) return lastAppend
-      const lines = sealAll(head, events, now(), JOURNAL_KEY)
-      const records = lines.map(decode)
-      const entries = applyAll(state, records)
-      head = records.at(-1) ?? head
-      unwritten.push(...lines)
-      for (const { type } of events) disk.onAppend?.(type)
-      if (crashes()) return never()
-      lastAppend = new Promise((resolve, reject) => {
-        process.timer(FSYNC_MS, () => {
-          if (failure !== undefined) return reject(failure)
-          failure = disk.faultFor(process) ?? anchorFault()
-          if (failure !== undefined) {
-            onFatal(failure)
-            return reject(failure)
-          }
-          flush()
-          for (const entry of entries) recorded(entry)
-          resolve()
-        })
-      })
+      if (events.length > 0 && !take(events)) return never()
+      settleWithin(FSYNC_MS)
       return lastAppend
+    },
+    note(...events) {
+      if (!process.alive) return
+      if (failure !== undefined) throw failure
+      if (!take(events)) return
+      lastAppend.catch(() => undefined)
+      settleWithin(NOTE_MS)
     },
     isOnDisk: (name) => !unwritten.some((line) => recordName(decode(line).event) === name),
     async *records() {

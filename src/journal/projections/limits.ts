@@ -134,7 +134,8 @@ function totalHit(
 
 /** Use of a window's cap: live permits in full, plus amounts taken after `afterMs`. Base units. */
 export function usedInWindow(state: DaemonState, of: Summed, afterMs: number): bigint {
-  return liveSum(state, of.token, of.strategy) + usedSumAfter(state, { ...of, afterMs })
+  const { token, strategy } = of
+  return liveSum(state, token, strategy) + usedSumAfter(state, { token, strategy, afterMs })
 }
 
 /** Use of a total cap: live permits in full, plus everything ever taken. Base units. */

@@ -52,6 +52,9 @@ class JournalStoppedError extends OperatorError {
   }
 }
 
+/** Records that nothing waits for stay this long in memory, so that they share the write of others. */
+const NOTE_MS_MAX = 10
+
 type Batch = {
   text: string
   records: number
@@ -59,6 +62,8 @@ type Batch = {
   startedMs: number
   /** Runs after the write and before its appends resolve. A later one replaces it. */
   after: (() => Promise<void>) | undefined
+  /** False while nothing waits for its records. */
+  isDue: boolean
   readonly done: Promise<void>
   readonly resolve: () => void
   readonly reject: (error: Error) => void
@@ -78,6 +83,7 @@ type GroupCommitOptions = {
 export class GroupCommit {
   readonly #options: GroupCommitOptions
   #waiting: Batch | undefined
+  #noteTimer: NodeJS.Timeout | undefined
   #flushing: Promise<void> | undefined
   /** On disk, but `after` is still pending. */
   #written: Batch[] = []
@@ -99,7 +105,10 @@ export class GroupCommit {
     return new JournalStoppedError(`${this.#options.name}: is closed`)
   }
 
-  /** Resolves once the text (last record: `head`) is on disk and the last `after` of its write is done. */
+  /**
+   * Resolves once the text (last record: `head`) is on disk and the last `after` of its write is done. It stays in memory until
+   * `flush` or `flushSoon`.
+   */
   append(
     text: string,
     records: number,
@@ -114,8 +123,22 @@ export class GroupCommit {
     batch.records += records
     batch.head = head
     batch.after = after ?? batch.after
-    this.#flushing ??= this.#flushAll()
     return batch.done
+  }
+
+  /** Writes what waits in memory with the next `flush`, or after NOTE_MS_MAX. */
+  flushSoon(): void {
+    if (this.#waiting?.isDue === false)
+      this.#noteTimer ??= setTimeout(() => this.flush(), NOTE_MS_MAX)
+  }
+
+  /** Writes what waits in memory. */
+  flush(): void {
+    clearTimeout(this.#noteTimer)
+    this.#noteTimer = undefined
+    if (this.#waiting === undefined) return
+    this.#waiting.isDue = true
+    this.#flushing ??= this.#flushAll()
   }
 
   /** Stops it like a failed write: pending appends reject, and `onFatal` is called. Only the first call counts. */
@@ -132,6 +155,7 @@ export class GroupCommit {
   /** Rejects new appends, waits for pending ones, closes the file. */
   async close(): Promise<void> {
     this.#closed = true
+    this.flush()
     await this.#flushing
     await this.#settling
     await this.#options.file.close()
@@ -150,8 +174,9 @@ export class GroupCommit {
 
   #take(): Batch | undefined {
     const batch = this.#waiting
+    if (batch?.isDue !== true) return undefined
     this.#waiting = undefined
-    if (batch !== undefined) batch.startedMs = performance.now()
+    batch.startedMs = performance.now()
     return batch
   }
 
@@ -225,5 +250,15 @@ function newBatch(head: JournalHead): Batch {
     resolve = onDone
     reject = onError
   })
-  return { text: '', records: 0, head, startedMs: 0, after: undefined, done, resolve, reject }
+  return {
+    text: '',
+    records: 0,
+    head,
+    startedMs: 0,
+    after: undefined,
+    isDue: false,
+    done,
+    resolve,
+    reject,
+  }
 }

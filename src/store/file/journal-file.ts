@@ -193,7 +193,21 @@ class JournalFile implements Journal {
   append(...events: readonly JournalEvent[]): Promise<void> {
     const { stopped } = this.#log
     if (stopped !== undefined) return Promise.reject(stopped)
-    if (events.length === 0) return this.#lastAppend
+    if (events.length > 0) this.#take(events)
+    this.#log.flush()
+    return this.#lastAppend
+  }
+
+  note(...events: readonly JournalEvent[]): void {
+    const { stopped } = this.#log
+    if (stopped !== undefined) throw stopped
+    this.#take(events)
+    this.#log.flushSoon()
+    // A failing disk reaches `onFatal`.
+    this.#lastAppend.catch(() => undefined)
+  }
+
+  #take(events: readonly JournalEvent[]): void {
     const { key, clock, fence, recorded } = this.#options
     const atMs = clock.now()
     const { text, head } = encodeRecords(this.#head, events, atMs, key)
@@ -209,7 +223,6 @@ class JournalFile implements Journal {
       for (const entry of entries) recorded?.(entry)
     })
     this.#snapshotWhenDue()
-    return this.#lastAppend
   }
 
   isOnDisk(name: string): boolean {

@@ -3,7 +3,7 @@ import type { Permit, PermitRecord } from '../../domain/order/permit.ts'
 import { fillProven } from '../../journal/events/order/fills.ts'
 import type { OpenSwap } from '../../journal/state/daemon-state.ts'
 import type { Chain, Outgoing, PermitView, SeenBlock, TransactionTrace } from '../../ports.ts'
-import { executedBy, note, type Resolution, recordDeath, reportUnknown } from '../authorization.ts'
+import { executedBy, type Resolution, recordDeath, reportUnknown } from '../authorization.ts'
 import { type RejectedClaim, reportConflict } from '../conflict.ts'
 import type { OrderContext } from '../context.ts'
 import { askFinal, finalSnapshot, isOver, isWatched, searchStart } from '../finality.ts'
@@ -109,8 +109,7 @@ async function prove(
   const fill = proveFill(input)
   if (fill === undefined) return hasTaken(input) ? 'taken' : 'nothing'
   const blockHash = isWatched(context.finality) ? trace.blockHash : undefined
-  await note(
-    context,
+  context.ports.journal.note(
     fillProven({
       intentId: open.intent.id,
       attempt: permit.attempt,

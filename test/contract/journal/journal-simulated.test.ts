@@ -26,6 +26,10 @@ journalContract('the simulated journal', ({ clock: suiteClock, recorded }) => {
       clock.offsetMs = suiteClock.now() - clock.trueMs
       return simulated.append(...events)
     },
+    note(...events: readonly JournalEvent[]) {
+      clock.offsetMs = suiteClock.now() - clock.trueMs
+      simulated.note(...events)
+    },
     isOnDisk: (name: string) => simulated.isOnDisk(name),
     records: () => simulated.records(),
   })

@@ -28,6 +28,11 @@ export class Mortal {
       state: journal.state,
       isOnDisk: (name) => journal.isOnDisk(name),
       records: () => journal.records(),
+      note: (...events) => {
+        if (this.#dies()) return
+        journal.note(...events)
+        this.#dies()
+      },
       append: async (...events) => {
         if (this.#dies()) return never()
         await journal.append(...events)

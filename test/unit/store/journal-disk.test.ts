@@ -6,7 +6,11 @@ import { scheduled } from '../../support/state/journal-events.ts'
 import { temporaryDirectory } from '../../support/state/state-directory.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-type Log = { append(text: string, records: number): Promise<void>; close(): Promise<void> }
+type Log = {
+  append(text: string, records: number): Promise<void>
+  note(text: string): Promise<void>
+  close(): Promise<void>
+}
 
 type Disk = CommitFile & {
   readonly bytes: () => number
@@ -62,7 +66,16 @@ function commitTo(file: CommitFile): { log: Log; fatal: Error[]; commits: number
     onFatal: (error) => fatal.push(error),
   })
   const log = {
-    append: (text: string, records: number) => commit.append(text, records, GENESIS),
+    append: (text: string, records: number) => {
+      const written = commit.append(text, records, GENESIS)
+      commit.flush()
+      return written
+    },
+    note: (text: string) => {
+      const written = commit.append(text, 1, GENESIS)
+      commit.flushSoon()
+      return written
+    },
     close: () => commit.close(),
   }
   return { log, fatal, commits }
@@ -99,6 +112,25 @@ describe('group commit', () => {
     expect(disk.syncs()).toBe(2)
     await log.close()
     expect(commits).toEqual([1, 3])
+  })
+
+  test('writes a note with the append that follows it', async () => {
+    const disk = memoryDisk()
+    const { log, commits } = commitTo(disk)
+    await Promise.all([log.note('a\n'), log.append('b\n', 1)])
+    expect(disk.written()).toBe('a\nb\n')
+    expect(commits).toEqual([2])
+  })
+
+  test('writes a note that no append follows, and one that a close follows', async () => {
+    const disk = memoryDisk()
+    const { log } = commitTo(disk)
+    await log.note('a\n')
+    expect(disk.written()).toBe('a\n')
+    const last = log.note('b\n')
+    await log.close()
+    await last
+    expect(disk.written()).toBe('a\nb\n')
   })
 
   test('continues where a short write stopped', async () => {

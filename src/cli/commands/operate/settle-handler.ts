@@ -197,9 +197,13 @@ async function stranger(
 }
 
 function readOnly(state: DaemonState): Journal {
+  const onlyRead = () => new Error('this journal is only read')
   return {
     state,
-    append: () => Promise.reject(new Error('this journal is only read')),
+    append: () => Promise.reject(onlyRead()),
+    note: () => {
+      throw onlyRead()
+    },
     isOnDisk: () => false,
     async *records() {},
   }
