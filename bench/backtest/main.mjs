@@ -64,6 +64,8 @@ report({
   machine: about,
   ...{ threshold, dca, trade, slots, memory, before: BEFORE },
   sweep: {
+    bars: sweepBars,
+    range: rangeOf(sweeps.map((run) => run.seconds)),
     seconds: median(sweeps.map((run) => run.seconds)),
     cpuSeconds: median(sweeps.map((run) => run.cpuSeconds)),
     mebibytes: median(sweeps.map((run) => run.mebibytes)),
@@ -72,9 +74,9 @@ report({
 })
 
 /** Rounds of both sides, which alternate in going first. */
-async function compare(name, { tranched: own, peer, isSame }) {
+async function compare(name, { tranched, peer, isSame }) {
   const runs = { tranched: [], peer: [] }
-  const sides = { tranched: own, peer }
+  const sides = { tranched, peer }
   for (let round = 0; round < rounds; round += 1) {
     for (const side of round % 2 === 0 ? ['tranched', 'peer'] : ['peer', 'tranched']) {
       const run = await sides[side]()
@@ -85,10 +87,14 @@ async function compare(name, { tranched: own, peer, isSame }) {
     if (!isSame(one, other))
       throw new Error(`${name}: the sides differ: ${JSON.stringify([one, other])}`)
   }
-  const speed = (side) => median(runs[side].map((run) => run.bars / run.seconds))
-  const [barsPerSecond, peerPerSecond] = [speed('tranched'), speed('peer')]
+  const speeds = (side) => runs[side].map((run) => run.bars / run.seconds)
+  const [own, theirs] = [speeds('tranched'), speeds('peer')]
+  const ratios = own.map((speed, round) => speed / theirs[round])
   const { fills } = runs.tranched[0]
-  return { barsPerSecond, peerPerSecond, ratio: barsPerSecond / peerPerSecond, fills }
+  return {
+    ...{ barsPerSecond: median(own), peerPerSecond: median(theirs), fills },
+    ...{ ratio: median(ratios), range: rangeOf(ratios) },
+  }
 }
 
 async function repeated(run) {
@@ -99,8 +105,13 @@ async function repeated(run) {
 
 /** Microseconds, and those of the processor, of one of what a run counts. */
 function microsOf(runs, what) {
-  const each = (seconds) => median(runs.map((run) => (1e6 * run[seconds]) / run[what]))
-  return { micros: each('seconds'), cpuMicros: each('cpuSeconds') }
+  const each = (seconds) => runs.map((run) => (1e6 * run[seconds]) / run[what])
+  const micros = each('seconds')
+  return { micros: median(micros), range: rangeOf(micros), cpuMicros: median(each('cpuSeconds')) }
+}
+
+function rangeOf(numbers) {
+  return [Math.min(...numbers), Math.max(...numbers)]
 }
 
 function near(one, other, share) {

@@ -101,6 +101,7 @@ async function runDaemon(service) {
     const [code] = await exited
     if (code !== 0) throw new Error(`the daemon ended with code ${code}`)
     return {
+      strategies: COUNT,
       ...ofJournal(since, stalledAtMs),
       scrapeMs: median(scrapes.map(({ ms }) => ms)),
       scrapeBytes: median(scrapes.map(({ bytes }) => bytes)),

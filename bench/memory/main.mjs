@@ -1,5 +1,6 @@
-// `node bench/memory/main.mjs [--rounds 3 --idle 20 --many 1000 --json]`: resident memory of the idle daemon with 1,000
-// strategies over that with one, and the load time of 1,000 files. Needs `npm run build`, and Linux for /proc.
+// `node bench/memory/main.mjs [--rounds 3 --idle 20 --many 1000 --orders 0 --json]`: resident memory of the idle daemon with
+// 1,000 strategies over that with one, the load time of 1,000 files, and memory after `--orders` orders, 32 at a time, over that
+// after the first 10,000. Needs `npm run build`, and Linux for /proc.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
@@ -7,8 +8,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { cacheDir } from '../bundle.mjs'
-import { startService } from '../child.mjs'
+import { bundle, cacheDir } from '../bundle.mjs'
+import { runProgram, startService } from '../child.mjs'
 import { layOutLive } from '../live-config.mjs'
 import { machine } from '../machine.mjs'
 import { median, short } from '../statistics.mjs'
@@ -18,12 +19,16 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '3' },
     idle: { type: 'string', default: '20' },
     many: { type: 'string', default: '1000' },
+    orders: { type: 'string', default: '0' },
     json: { type: 'boolean', default: false },
   },
 })
 const tranched = fileURLToPath(new URL('../../dist/tranched.js', import.meta.url))
 const dir = join(cacheDir, 'memory')
 const MANY = Number(values.many)
+const ORDERS = Number(values.orders)
+/** Orders after which the process counts as fresh: its code is compiled and its heap has the size that the load needs. */
+const WARMUP_MAX = 10_000
 
 async function main() {
   const about = machine()
@@ -42,7 +47,8 @@ async function main() {
     }
     const { orders } = await (await fetch(service.ready.adminUrl)).json()
     if (orders !== 0) throw new Error(`${orders} orders were placed by daemons that should be idle`)
-    report(about, { mebibytes, loadMs })
+    const after = ORDERS === 0 ? undefined : await memoryAfterOrders(service.ready)
+    report(about, { mebibytes, loadMs, after })
   } finally {
     await service.stop()
     rmSync(dir, { recursive: true, force: true })
@@ -82,6 +88,15 @@ async function idleMemory(config) {
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1_024
 }
 
+/** Resident memory of the daemon's path to an order, in MiB, after its warm-up and after all orders. */
+async function memoryAfterOrders(service) {
+  const program = await bundle(fileURLToPath(new URL('../orders/daemon-path.mjs', import.meta.url)))
+  const warmup = Math.min(WARMUP_MAX, Math.ceil(ORDERS / 10))
+  const orders = ORDERS - warmup
+  const run = await runProgram(program, { service, concurrency: 32, warmup, orders, dir: join(dir, 'orders') })
+  return { orders: ORDERS, warmup, freshMiB: run.freshMiB, memoryMiB: run.memoryMiB }
+}
+
 async function validateMs(config) {
   const startedAt = performance.now()
   const child = spawn(process.execPath, [tranched, 'validate', '--config', config], {
@@ -92,10 +107,10 @@ async function validateMs(config) {
   return performance.now() - startedAt
 }
 
-function report(about, { mebibytes, loadMs }) {
+function report(about, { mebibytes, loadMs, after }) {
   const one = median(mebibytes.one)
   const many = median(mebibytes.many)
-  const result = { about, one, many, ratio: many / one, loadMs: median(loadMs) }
+  const result = { about, one, many, ratio: many / one, loadMs: median(loadMs), after }
   if (values.json) {
     console.log(JSON.stringify(result))
     return
@@ -103,6 +118,8 @@ function report(about, { mebibytes, loadMs }) {
   console.log(about)
   console.log(`idle with 1 strategy       ${short(one)} MiB`)
   console.log(`idle with ${MANY} strategies ${short(many)} MiB, ${short(many / one)} times`)
+  if (after !== undefined)
+    console.log(`after ${after.orders} orders     ${short(after.memoryMiB)} MiB, ${short(after.freshMiB)} MiB after ${after.warmup}`)
   console.log(`${MANY} files load in ${short(result.loadMs)} ms more than one`)
 }
 

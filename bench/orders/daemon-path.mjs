@@ -222,14 +222,14 @@ async function main() {
   if (fills !== warmup + orders)
     throw new Error(`${fills} of ${warmup + orders} filled: ${JSON.stringify([...surprises])}`)
   const segments = join(settings.stateDir, 'journal')
-  const texts = readdirSync(segments).map((name) => readFileSync(join(segments, name), 'utf8'))
-  const records = texts.join('').split('\n').length - 1
+  const lines = readdirSync(segments).map((name) => readFileSync(join(segments, name), 'utf8').split('\n').length - 1)
+  const records = lines.reduce((sum, each) => sum + each, 0)
   await server.close()
   await composed.close()
   await clock.close()
   lock.release()
   rmSync(dir, { recursive: true, force: true })
-  const report = { ...result, records, surprises: Object.fromEntries(surprises) }
+  const report = { warmup, ...result, records, surprises: Object.fromEntries(surprises) }
   process.stdout.write(`${JSON.stringify(report)}\n`)
 }
 

@@ -20,6 +20,7 @@ export const SLIPPAGE_BPS = 200
  */
 export async function runWorkload({ concurrency, warmup, orders, one }) {
   await drive(concurrency, warmup, one)
+  const freshMiB = residentMiB()
   const cpuBefore = process.cpuUsage()
   const loopBefore = loopThreadMicros()
   const startedAt = performance.now()
@@ -34,8 +35,13 @@ export async function runWorkload({ concurrency, warmup, orders, one }) {
     latencyMsP95: quantile(latencies, 0.95),
     cpuMicrosPerOrder: (cpu.user + cpu.system) / orders,
     loopMicrosPerOrder: loopMicros / orders,
-    memoryMiB: process.memoryUsage().rss / 2 ** 20,
+    freshMiB,
+    memoryMiB: residentMiB(),
   }
+}
+
+function residentMiB() {
+  return process.memoryUsage().rss / 2 ** 20
 }
 
 async function drive(concurrency, orders, one) {
