@@ -1,4 +1,4 @@
-// `npm run bench [-- --only orders,startup --rounds 9 --orders 200000 --write --release 0.2.0 --json]`: runs the benchmarks
+// `npm run bench [-- --only orders,startup --rounds 9 --orders 20000 --write --release 0.2.0 --json]`: runs the benchmarks
 // one after the other and prints one table: figure, goal, floor, and the figure of the last release. `--write` puts the table
 // into bench/README.md, `--release` stores the figures as those of a release, `--rounds` shortens every part. Takes about
 // 40 minutes on an idle machine; nothing else may run beside it.
@@ -14,7 +14,7 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string' },
     rounds: { type: 'string' },
-    orders: { type: 'string', default: '200000' },
+    orders: { type: 'string', default: '20000' },
     write: { type: 'boolean', default: false },
     release: { type: 'string' },
     json: { type: 'boolean', default: false },

@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -25,6 +26,8 @@ const { values } = parseArgs({
 })
 const tranched = fileURLToPath(new URL('../../dist/tranched.js', import.meta.url))
 const dir = join(cacheDir, 'memory')
+/** As pm2 starts it. */
+const { env } = createRequire(import.meta.url)('../../ecosystem.config.cjs').apps[0]
 const MANY = Number(values.many)
 const ORDERS = Number(values.orders)
 /** Orders after which the process counts as fresh: its code is compiled and its heap has the size that the load needs. */
@@ -74,6 +77,7 @@ function writeFiles(service, count) {
 /** Resident memory in MiB, after `--idle` seconds with nothing due. */
 async function idleMemory(config) {
   const child = spawn(process.execPath, [tranched, 'run', '--config', config], {
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = once(child, 'exit')
