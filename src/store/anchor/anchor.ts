@@ -13,7 +13,7 @@ import { stateNamed, walletAnchored } from '../../journal/events/state/state-ide
 import type { Clock, Journal } from '../../ports.ts'
 import { isFull } from '../../system/durable-file.ts'
 import { GENESIS } from '../file/journal-codec.ts'
-import type { FoundState } from '../file/journal-file.ts'
+import type { FoundState } from '../file/journal-recovery.ts'
 import {
   AnchorDamagedError,
   type AnchorPlace,

@@ -20,6 +20,7 @@ import { GroupCommit, type LogFile, openLogFile } from './group-commit.ts'
 import { decodeRecords, encodeRecords, GENESIS, type JournalHead } from './journal-codec.ts'
 import { readRecords, segmentsSince } from './journal-reader.ts'
 import {
+  type FoundState,
   type Recovered,
   recover,
   requireSameAuthor,
@@ -28,14 +29,10 @@ import {
 } from './journal-recovery.ts'
 import { repairTail, SEGMENT_BYTES, SegmentLog } from './segment-log.ts'
 import { listSegments, type Segment, withArchive } from './segments.ts'
-import { keepDamaged, type SnapshotFile } from './snapshot.ts'
+import { growthPerSnapshot, keepDamaged, type SnapshotFile } from './snapshot.ts'
 import { listFiles, type StateFiles, stateFiles } from './state-files.ts'
 
 const SNAPSHOT_EVERY_DEFAULT = 1_000
-/** Snapshots up to this length are cheap. */
-const SMALL_SNAPSHOT_BYTES = 64 * 1024
-/** Growth of the journal before the next snapshot, as a multiple of the last snapshot, if that was larger. */
-const JOURNAL_PER_SNAPSHOT = 4
 /** Upper bound, in journal files, on records kept in memory between snapshots. */
 const FILES_SINCE_MAX = 2
 
@@ -73,8 +70,6 @@ type JournalFence = {
   admit?(found: FoundState): void
 }
 
-export type FoundState = Pick<Recovered, 'state' | 'head' | 'hashes' | 'provenFrom'>
-
 export type OpenedJournal = {
   readonly journal: Journal
   /** Messages for the operator: what startup dropped, and why that is safe. */
@@ -96,11 +91,10 @@ export type OpenedJournal = {
  * wallet.
  */
 export async function openJournal(options: JournalOptions): Promise<OpenedJournal> {
-  const { dir, key, clock } = options
+  const { dir, key, clock, fence } = options
   const files = stateFiles(dir)
   await ensureDirectory(dir)
   await removeLeftovers(files.snapshot)
-  const { fence } = options
   const onDisk = await listFiles(dir, { key })
   const { snapshots } = onDisk
   const recovered = await recover(onDisk, { key, positions: fence?.positions })
@@ -159,7 +153,6 @@ class JournalFile implements Journal {
   readonly #file: SegmentLog
   readonly #log: GroupCommit
   readonly #options: JournalOptions
-  readonly #sinceBytesMax: number
   /** Active readers. No file is archived while there are any. */
   #readers = 0
   #head: JournalHead
@@ -187,7 +180,6 @@ class JournalFile implements Journal {
     this.#file = file
     this.#log = log
     this.#options = options
-    this.#sinceBytesMax = FILES_SINCE_MAX * (options.segmentBytes ?? SEGMENT_BYTES)
   }
 
   append(...events: readonly JournalEvent[]): Promise<void> {
@@ -199,8 +191,7 @@ class JournalFile implements Journal {
   }
 
   note(...events: readonly JournalEvent[]): void {
-    const { stopped } = this.#log
-    if (stopped !== undefined) throw stopped
+    if (this.#log.stopped !== undefined) throw this.#log.stopped
     this.#take(events)
     this.#log.flushSoon()
     // A failing disk reaches `onFatal`.
@@ -211,15 +202,15 @@ class JournalFile implements Journal {
     const { key, clock, fence, recorded } = this.#options
     const atMs = clock.now()
     const { text, head } = encodeRecords(this.#head, events, atMs, key)
-    const entries = this.#apply(events, { firstSeq: this.#head.seq + 1, atMs })
+    const entries = this.#apply(events, this.#head.seq + 1, atMs)
     this.#since.push(text)
     this.#head = head
     this.#bytesSince += text.length
     const names = events.flatMap((event) => recordName(event) ?? [])
-    for (const name of names) this.#unwritten.set(name, (this.#unwritten.get(name) ?? 0) + 1)
+    this.#count(names, 1)
     const after = fence?.afterFlush?.(head, events)
     this.#lastAppend = this.#log.append(text, events.length, head, after).then(() => {
-      for (const name of names) this.#written(name)
+      this.#count(names, -1)
       for (const entry of entries) recorded?.(entry)
     })
     this.#snapshotWhenDue()
@@ -229,10 +220,12 @@ class JournalFile implements Journal {
     return !this.#unwritten.has(name)
   }
 
-  #written(name: string): void {
-    const left = (this.#unwritten.get(name) ?? 0) - 1
-    if (left > 0) this.#unwritten.set(name, left)
-    else this.#unwritten.delete(name)
+  #count(names: readonly string[], more: 1 | -1): void {
+    for (const name of names) {
+      const left = (this.#unwritten.get(name) ?? 0) + more
+      if (left > 0) this.#unwritten.set(name, left)
+      else this.#unwritten.delete(name)
+    }
   }
 
   async *records(from?: RecordsFrom): AsyncGenerator<JournalRecord> {
@@ -280,13 +273,10 @@ class JournalFile implements Journal {
    * The reducer works in place, so a refused append is undone by reducing again from `#base`. It ends the daemon, so cost
    * does not matter.
    */
-  #apply(
-    events: readonly JournalEvent[],
-    { firstSeq, atMs }: { readonly firstSeq: number; readonly atMs: number },
-  ): readonly Recorded[] {
+  #apply(events: readonly JournalEvent[], firstSeq: number, atMs: number): readonly Recorded[] {
     try {
-      return events.map((event, index) =>
-        reduceRecorded(this.state, event, { seq: firstSeq + index, atMs }),
+      return events.map((each, at) =>
+        reduceRecorded(this.state, each, { seq: firstSeq + at, atMs }),
       )
     } catch (error) {
       restoreState(this.state, this.#base)
@@ -305,18 +295,15 @@ class JournalFile implements Journal {
     })
   }
 
-  /**
-   * Also true after the first record, so that an emptied journal differs from a new one. The cost of a snapshot grows with
-   * the state, so large states take fewer. The cost stays a fraction of journal writes, bounded by the memory of `#since`.
-   */
+  /** Also true after the first record, so that an emptied journal differs from a new one. */
   #isSnapshotDue(): boolean {
     const records = this.#head.seq - this.#snapshotSeq
     if (this.#snapshotSeq === 0) return records > 0
-    const { snapshotEvery = SNAPSHOT_EVERY_DEFAULT } = this.#options
+    const { snapshotEvery = SNAPSHOT_EVERY_DEFAULT, segmentBytes = SEGMENT_BYTES } = this.#options
     if (records < Math.max(1, snapshotEvery)) return false
-    const isSmall = this.#snapshotBytes <= SMALL_SNAPSHOT_BYTES
-    const bytesDue = Math.min(JOURNAL_PER_SNAPSHOT * this.#snapshotBytes, this.#sinceBytesMax)
-    return isSmall || this.#bytesSince >= bytesDue
+    return (
+      this.#bytesSince >= growthPerSnapshot(this.#snapshotBytes, FILES_SINCE_MAX * segmentBytes)
+    )
   }
 
   /** Captures the image at once, and writes it once its records are on disk. Never rejects. */
@@ -355,7 +342,7 @@ class JournalFile implements Journal {
   async #close(): Promise<void> {
     await this.#log.close()
     await this.#snapshotting
-    if (this.#log.failure === undefined && this.#head.seq > this.#snapshotSeq)
-      await this.#takeSnapshot()
+    const isBehind = this.#head.seq > this.#snapshotSeq
+    if (isBehind && this.#log.failure === undefined) await this.#takeSnapshot()
   }
 }

@@ -37,6 +37,8 @@ export type Recovered = {
   readonly tornWarnings: readonly string[]
 }
 
+export type FoundState = Pick<Recovered, 'state' | 'head' | 'hashes' | 'provenFrom'>
+
 export function warningsOf(
   { files }: StateListing,
   { snapshotFault, head, tornWarnings }: Recovered,

@@ -13,6 +13,19 @@ const PART_ENTRIES = 200
 /** The digest covers the text before it; the MAC covers the digest. */
 export const SEAL = /,"digest":"(0x[0-9a-f]{64})"(?:,"mac":"([0-9a-f]{64})")?\}\n$/
 
+/** Snapshots up to this length are cheap. */
+const SMALL_BYTES = 64 * 1024
+/** Growth of the journal before the next snapshot, as a multiple of the last one, if that was larger. */
+const JOURNAL_PER_SNAPSHOT = 4
+
+/**
+ * Bytes of journal before the next snapshot. Its cost grows with the state, so large states take fewer, and the cost stays a
+ * fraction of that of journal writes.
+ */
+export function growthPerSnapshot(lastBytes: number, bytesMax: number): number {
+  return lastBytes <= SMALL_BYTES ? 0 : Math.min(JOURNAL_PER_SNAPSHOT * lastBytes, bytesMax)
+}
+
 /** The state after `seq` records; `hash` is the hash of record `seq`. */
 export type Snapshot = {
   readonly version: number
