@@ -16,8 +16,8 @@ const SWAP_TRIES = 5
 const unused = (name) => `module.exports = class { constructor() { throw new Error('${name} is not part of the program') } }`
 /**
  * Contents of modules of packages of which only a part is in use. undici's index also loads its fetch, WebSocket, mock and
- * cache; any other part fails the build with its name. The unused modules load http2, https, tls, zlib, cluster and
- * child_process of Node, 12 ms of every start.
+ * cache; any other part fails the build with its name. The unused modules load http2, https, tls, zlib, cluster, webcrypto and
+ * worker_threads of Node, 15 ms of every start.
  */
 const SLIM = {
   'undici/index.js': `
@@ -31,28 +31,39 @@ const SLIM = {
   'undici/lib/dispatcher/client-h2.js': unused('HTTP/2'),
   'prom-client/lib/pushgateway.js': unused('a push gateway'),
   'prom-client/lib/cluster.js': unused('a cluster of metrics'),
+  '@opentelemetry/api/dist/index.cjs': unused('tracing'),
+  'pino/lib/transport.js': unused('a transport of the log'),
+  'sonic-boom/index.js': unused('a file of the log'),
+  '@noble/hashes/esm/cryptoNode.js': 'export const crypto = { getRandomValues: (bytes) => globalThis.crypto.getRandomValues(bytes) }',
 }
-const LATE = /^node:(child_process|crypto|http|net|timers\/promises|v8|worker_threads|zlib)$/
+/** Packages call it with a condition only. Loading Node's own takes 2 ms. */
+const ASSERT = "module.exports = (value, ...rest) => { if (!value) require('node:assert')(value, ...rest) }"
+const LATE = /^(node:(child_process|crypto|http|net|timers\/promises|v8|worker_threads|zlib)|node-cron)$/
 const slim = {
   name: 'slim',
   setup({ onLoad, onResolve }) {
-    onLoad({ filter: /[\\/]node_modules[\\/](undici|prom-client)[\\/]/ }, ({ path }) => {
+    onLoad({ filter: /[\\/]node_modules[\\/].*\.c?js$/ }, ({ path }) => {
       const [, inside] = path.replaceAll('\\', '/').split('/node_modules/')
       return inside in SLIM ? { contents: SLIM[inside], loader: 'js' } : undefined
     })
-    // Commander starts commands that are programs of their own, which none is here.
-    onResolve({ filter: /^node:child_process$/ }, ({ importer }) =>
-      /[\\/]commander[\\/]/.test(importer) ? { path: 'child_process', namespace: 'empty' } : undefined,
+    onResolve({ filter: /^(node:)?assert$/ }, ({ namespace }) =>
+      namespace === 'assert' ? undefined : { path: 'assert', namespace: 'assert' },
+    )
+    onLoad({ filter: /./, namespace: 'assert' }, () => ({ contents: ASSERT }))
+    // Commander starts commands that are programs of their own, pino writes files in threads: neither is in use.
+    onResolve({ filter: /^(node:child_process|worker_threads)$/ }, ({ path, importer }) =>
+      /[\\/](commander|pino)[\\/]/.test(importer) ? { path, namespace: 'empty' } : undefined,
     )
     onLoad({ filter: /./, namespace: 'empty' }, () => ({ contents: '' }))
-    // Of our own modules, those of Node that most commands do not use are loaded on their first use.
+    // Our own modules load those that most commands do not use on their first use.
     onResolve({ filter: LATE }, ({ path, kind, importer }) =>
       kind === 'import-statement' && importer.startsWith(join(root, 'src')) ? { path, namespace: 'late' } : undefined,
     )
     onLoad({ filter: /./, namespace: 'late' }, async ({ path }) => {
       const names = Object.keys(await import(path)).filter((name) => name !== 'default')
       const getters = names.map((name) => `get ${name}() { return load().${name} }`)
-      return { contents: `let loaded; const load = () => (loaded ??= require('${path}')); module.exports = { ${getters} }` }
+      const contents = `let loaded; const load = () => (loaded ??= require('${path}')); module.exports = { ${getters} }`
+      return { contents, resolveDir: root }
     })
   },
 }
