@@ -86,6 +86,16 @@ const small = {
     })
   },
 }
+/** The commands of this bundle only read; src/cli/start.ts names them. */
+const reading = {
+  name: 'reading',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\.\/(commands|completion)\// }, ({ kind, path }) => {
+      const isOther = kind === 'dynamic-import' && !/\/inspect\/(status|ps|history|why)\.ts$/.test(path)
+      return isOther ? { path, external: true } : undefined
+    })
+  },
+}
 /** The launcher loads the small bundle as it is. */
 const launching = {
   name: 'launching',
@@ -112,7 +122,8 @@ const script = {
   define: { BUILT_FROM_COMMIT: JSON.stringify(commitOf(root) ?? '') },
 }
 try {
-  const program = await buildProgram()
+  const program = await buildProgram('program.js', PARTS)
+  await buildProgram('reading.js', { main: PARTS.main }, [reading])
   await buildSmall()
   await buildRunner()
   const page = await buildPage('page')
@@ -131,16 +142,16 @@ try {
  * A script for src/cli/load-program.ts: a function that exports a function for each part. Its text is ASCII, which loads
  * fastest. Not minified: with a code cache that saves no time, and crash reports stay readable.
  */
-function buildProgram() {
-  const lines = Object.entries(PARTS).map(([part, file]) => `exports['${part}'] = () => require('./${file}')`)
+function buildProgram(name, parts, plugins = []) {
+  const lines = Object.entries(parts).map(([part, file]) => `exports['${part}'] = () => require('./${file}')`)
   return build({
     ...script,
     stdin: { contents: lines.join('\n'), resolveDir: join(root, 'src/cli'), sourcefile: 'parts.js' },
-    outfile: join(fresh, 'program.js'),
+    outfile: join(fresh, name),
     sourcemap: true,
     sourcesContent: false,
     metafile: true,
-    plugins: [slim],
+    plugins: [slim, ...plugins],
     // Native binaries cannot be bundled.
     external: ['secp256k1', '@foundry-rs/anvil-linux-amd64'],
     define: { ...script.define, 'import.meta.url': 'bundleUrl' },
@@ -153,14 +164,15 @@ function buildProgram() {
 
 /** The launcher, the commands that need little code, and a file for each part that is not started by the launcher. */
 async function buildSmall() {
-  const hash = createHash('sha256').update(readFileSync(join(fresh, 'program.js'))).digest('hex')
-  const define = { ...script.define, BUNDLE_HASH: JSON.stringify(hash), 'import.meta.dirname': '__dirname' }
+  const hashOf = (name) => createHash('sha256').update(readFileSync(join(fresh, name))).digest('hex')
+  const hashes = Object.fromEntries(['program.js', 'reading.js'].map((name) => [name, hashOf(name)]))
+  const define = { ...script.define, BUNDLE_HASHES: JSON.stringify(hashes), 'import.meta.dirname': '__dirname' }
   const cli = join(root, 'src/cli')
   const entry = (name) => ({ entryPoints: [join(cli, `${name}.ts`)] })
   await build({ ...script, ...entry('start'), outfile: join(fresh, 'tranched.js'), define, plugins: [launching] })
   await build({ ...script, ...entry('main'), outfile: join(fresh, 'short.js'), define, plugins: [slim, small], minifyWhitespace: true, minifySyntax: true })
   for (const part of Object.keys(PARTS).filter((name) => name !== 'main')) {
-    const contents = `module.exports = require('./load-program.ts').loadProgram({ keeps: false })['${part}']()`
+    const contents = `module.exports = require('./load-program.ts').loadProgram('program.js', { keeps: false })['${part}']()`
     await build({ ...script, stdin: { contents, resolveDir: cli }, outfile: join(fresh, `${part}.js`), define })
   }
 }
@@ -201,7 +213,7 @@ function buildPage(name) {
 }
 
 /**
- * Makes the code cache: runs a daemon on a fake service until it has traded, as `tranched run` keeps what it compiled. The key
+ * Makes the code caches: runs a daemon on a fake service until it has traded, and `status`, which keep what they compiled. The key
  * is a new one, because a wallet trades in one process of a machine. Without the cache, which needs the folder bench, a start
  * takes longer.
  */
@@ -214,9 +226,11 @@ async function warmUp() {
   try {
     const given = { ...ready, privateKey: `0x${randomBytes(32).toString('hex')}` }
     const config = layOutLive(given, { dir, strategies: { 'first-job': FIRST_JOB } })
-    const run = [join(out, 'tranched.js'), 'run', '--config', config, '--for', '2s']
-    const { status, stdout } = spawnSync(process.execPath, run, { encoding: 'utf8', stdio: ['ignore', 'pipe', 2] })
-    if (status !== 0) console.error(`build: no code cache, because a first run failed:\n${stdout}`)
+    for (const words of [['run', '--for', '2s'], ['status']]) {
+      const args = [join(out, 'tranched.js'), ...words, '--config', config]
+      const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 2] })
+      if (status !== 0) console.error(`build: no code cache, because a first ${words[0]} failed:\n${stdout}`)
+    }
   } finally {
     await stop()
     rmSync(dir, { recursive: true, force: true })
