@@ -34,6 +34,7 @@ const SLIM = {
   '@opentelemetry/api/dist/index.cjs': unused('tracing'),
   'pino/lib/transport.js': unused('a transport of the log'),
   'sonic-boom/index.js': unused('a file of the log'),
+  'hash-wasm/dist/index.umd.js': "module.exports = require('./keccak.umd.min.js')",
   '@noble/hashes/esm/cryptoNode.js': 'export const crypto = { getRandomValues: (bytes) => globalThis.crypto.getRandomValues(bytes) }',
 }
 /** Packages call it with a condition only. Loading Node's own takes 2 ms. */
