@@ -16,8 +16,8 @@ const SWAP_TRIES = 5
 const unused = (name) => `module.exports = class { constructor() { throw new Error('${name} is not part of the program') } }`
 /**
  * Contents of modules of packages of which only a part is in use. undici's index also loads its fetch, WebSocket, mock and
- * cache; any other part fails the build with its name. The unused modules load http2, https, tls, zlib, cluster and
- * child_process of Node, 12 ms of every start.
+ * cache; any other part fails the build with its name. The unused modules load http2, https, tls, zlib, cluster, webcrypto and
+ * worker_threads of Node, 15 ms of every start.
  */
 const SLIM = {
   'undici/index.js': `
@@ -31,28 +31,40 @@ const SLIM = {
   'undici/lib/dispatcher/client-h2.js': unused('HTTP/2'),
   'prom-client/lib/pushgateway.js': unused('a push gateway'),
   'prom-client/lib/cluster.js': unused('a cluster of metrics'),
+  '@opentelemetry/api/dist/index.cjs': unused('tracing'),
+  'pino/lib/transport.js': unused('a transport of the log'),
+  'sonic-boom/index.js': unused('a file of the log'),
+  'hash-wasm/dist/index.umd.js': "module.exports = require('./keccak.umd.min.js')",
+  '@noble/hashes/esm/cryptoNode.js': 'export const crypto = { getRandomValues: (bytes) => globalThis.crypto.getRandomValues(bytes) }',
 }
-const LATE = /^node:(child_process|crypto|http|net|timers\/promises|v8|worker_threads|zlib)$/
+/** Packages call it with a condition only. Loading Node's own takes 2 ms. */
+const ASSERT = "module.exports = (value, ...rest) => { if (!value) require('node:assert')(value, ...rest) }"
+const LATE = /^(node:(child_process|crypto|http|net|timers\/promises|v8|worker_threads|zlib)|node-cron)$/
 const slim = {
   name: 'slim',
   setup({ onLoad, onResolve }) {
-    onLoad({ filter: /[\\/]node_modules[\\/](undici|prom-client)[\\/]/ }, ({ path }) => {
+    onLoad({ filter: /[\\/]node_modules[\\/].*\.c?js$/ }, ({ path }) => {
       const [, inside] = path.replaceAll('\\', '/').split('/node_modules/')
       return inside in SLIM ? { contents: SLIM[inside], loader: 'js' } : undefined
     })
-    // Commander starts commands that are programs of their own, which none is here.
-    onResolve({ filter: /^node:child_process$/ }, ({ importer }) =>
-      /[\\/]commander[\\/]/.test(importer) ? { path: 'child_process', namespace: 'empty' } : undefined,
+    onResolve({ filter: /^(node:)?assert$/ }, ({ namespace }) =>
+      namespace === 'assert' ? undefined : { path: 'assert', namespace: 'assert' },
+    )
+    onLoad({ filter: /./, namespace: 'assert' }, () => ({ contents: ASSERT }))
+    // Commander starts commands that are programs of their own, pino writes files in threads: neither is in use.
+    onResolve({ filter: /^(node:child_process|worker_threads)$/ }, ({ path, importer }) =>
+      /[\\/](commander|pino)[\\/]/.test(importer) ? { path, namespace: 'empty' } : undefined,
     )
     onLoad({ filter: /./, namespace: 'empty' }, () => ({ contents: '' }))
-    // Of our own modules, those of Node that most commands do not use are loaded on their first use.
+    // Our own modules load those that most commands do not use on their first use.
     onResolve({ filter: LATE }, ({ path, kind, importer }) =>
       kind === 'import-statement' && importer.startsWith(join(root, 'src')) ? { path, namespace: 'late' } : undefined,
     )
     onLoad({ filter: /./, namespace: 'late' }, async ({ path }) => {
       const names = Object.keys(await import(path)).filter((name) => name !== 'default')
       const getters = names.map((name) => `get ${name}() { return load().${name} }`)
-      return { contents: `let loaded; const load = () => (loaded ??= require('${path}')); module.exports = { ${getters} }` }
+      const contents = `let loaded; const load = () => (loaded ??= require('${path}')); module.exports = { ${getters} }`
+      return { contents, resolveDir: root }
     })
   },
 }
@@ -72,6 +84,16 @@ const small = {
     onResolve({ filter: /^\./ }, ({ kind, path }) => {
       if (kind !== 'dynamic-import' || path.endsWith('/halt.ts')) return undefined
       return { path: path.endsWith('/load-files.ts') ? './load-files.js' : path, external: true }
+    })
+  },
+}
+/** The commands of this bundle only read; src/cli/start.ts names them. */
+const reading = {
+  name: 'reading',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\.\/(commands|completion)\// }, ({ kind, path }) => {
+      const isOther = kind === 'dynamic-import' && !/\/inspect\/(status|ps|history|why)\.ts$/.test(path)
+      return isOther ? { path, external: true } : undefined
     })
   },
 }
@@ -101,7 +123,8 @@ const script = {
   define: { BUILT_FROM_COMMIT: JSON.stringify(commitOf(root) ?? '') },
 }
 try {
-  const program = await buildProgram()
+  const program = await buildProgram('program.js', PARTS)
+  await buildProgram('reading.js', { main: PARTS.main }, [reading])
   await buildSmall()
   await buildRunner()
   const page = await buildPage('page')
@@ -120,16 +143,16 @@ try {
  * A script for src/cli/load-program.ts: a function that exports a function for each part. Its text is ASCII, which loads
  * fastest. Not minified: with a code cache that saves no time, and crash reports stay readable.
  */
-function buildProgram() {
-  const lines = Object.entries(PARTS).map(([part, file]) => `exports['${part}'] = () => require('./${file}')`)
+function buildProgram(name, parts, plugins = []) {
+  const lines = Object.entries(parts).map(([part, file]) => `exports['${part}'] = () => require('./${file}')`)
   return build({
     ...script,
     stdin: { contents: lines.join('\n'), resolveDir: join(root, 'src/cli'), sourcefile: 'parts.js' },
-    outfile: join(fresh, 'program.js'),
+    outfile: join(fresh, name),
     sourcemap: true,
     sourcesContent: false,
     metafile: true,
-    plugins: [slim],
+    plugins: [slim, ...plugins],
     // Native binaries cannot be bundled.
     external: ['secp256k1', '@foundry-rs/anvil-linux-amd64'],
     define: { ...script.define, 'import.meta.url': 'bundleUrl' },
@@ -142,14 +165,15 @@ function buildProgram() {
 
 /** The launcher, the commands that need little code, and a file for each part that is not started by the launcher. */
 async function buildSmall() {
-  const hash = createHash('sha256').update(readFileSync(join(fresh, 'program.js'))).digest('hex')
-  const define = { ...script.define, BUNDLE_HASH: JSON.stringify(hash), 'import.meta.dirname': '__dirname' }
+  const hashOf = (name) => createHash('sha256').update(readFileSync(join(fresh, name))).digest('hex')
+  const hashes = Object.fromEntries(['program.js', 'reading.js'].map((name) => [name, hashOf(name)]))
+  const define = { ...script.define, BUNDLE_HASHES: JSON.stringify(hashes), 'import.meta.dirname': '__dirname' }
   const cli = join(root, 'src/cli')
   const entry = (name) => ({ entryPoints: [join(cli, `${name}.ts`)] })
   await build({ ...script, ...entry('start'), outfile: join(fresh, 'tranched.js'), define, plugins: [launching] })
   await build({ ...script, ...entry('main'), outfile: join(fresh, 'short.js'), define, plugins: [slim, small], minifyWhitespace: true, minifySyntax: true })
   for (const part of Object.keys(PARTS).filter((name) => name !== 'main')) {
-    const contents = `module.exports = require('./load-program.ts').loadProgram({ keeps: false })['${part}']()`
+    const contents = `module.exports = require('./load-program.ts').loadProgram('program.js', { keeps: false })['${part}']()`
     await build({ ...script, stdin: { contents, resolveDir: cli }, outfile: join(fresh, `${part}.js`), define })
   }
 }
@@ -190,7 +214,7 @@ function buildPage(name) {
 }
 
 /**
- * Makes the code cache: runs a daemon on a fake service until it has traded, as `tranched run` keeps what it compiled. The key
+ * Makes the code caches: runs a daemon on a fake service until it has traded, and `status`, which keep what they compiled. The key
  * is a new one, because a wallet trades in one process of a machine. Without the cache, which needs the folder bench, a start
  * takes longer.
  */
@@ -203,9 +227,11 @@ async function warmUp() {
   try {
     const given = { ...ready, privateKey: `0x${randomBytes(32).toString('hex')}` }
     const config = layOutLive(given, { dir, strategies: { 'first-job': FIRST_JOB } })
-    const run = [join(out, 'tranched.js'), 'run', '--config', config, '--for', '2s']
-    const { status, stdout } = spawnSync(process.execPath, run, { encoding: 'utf8', stdio: ['ignore', 'pipe', 2] })
-    if (status !== 0) console.error(`build: no code cache, because a first run failed:\n${stdout}`)
+    for (const words of [['run', '--for', '2s'], ['status']]) {
+      const args = [join(out, 'tranched.js'), ...words, '--config', config]
+      const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 2] })
+      if (status !== 0) console.error(`build: no code cache, because a first ${words[0]} failed:\n${stdout}`)
+    }
   } finally {
     await stop()
     rmSync(dir, { recursive: true, force: true })

@@ -22,9 +22,8 @@ type Wrapped = (
   dir: string,
 ) => void
 
-/** Set by scripts/build.mjs: the SHA-256 of the bundle. */
-declare const BUNDLE_HASH: string
-const BUNDLE = 'program.js'
+/** Set by scripts/build.mjs: the SHA-256 of each bundle. */
+declare const BUNDLE_HASHES: Readonly<Record<string, string>>
 
 /** A daemon has begun its first job by then, so the cache has the code of a start. */
 const MADE_AFTER_MS = 5_000
@@ -35,13 +34,13 @@ const WRITABLE_BY_OTHERS = 0o022
  * Loads a bundle with V8's code cache, which saves compiling. Without a cache, or with one of another build or version, it only
  * takes longer. `keeps` makes a missing cache from what this process compiles.
  */
-export function loadProgram({ keeps }: { readonly keeps: boolean }): Parts {
+export function loadProgram(bundle: string, { keeps }: { readonly keeps: boolean }): Parts {
   const dir = import.meta.dirname
-  const file = join(dir, BUNDLE)
+  const file = join(dir, bundle)
   const source = readFileSync(file, 'latin1')
   const wrapped = process.sourceMapsEnabled
     ? compileModule(source, file)
-    : compileScript(source, { file, keeps })
+    : compileScript(source, { file, bundle, keeps })
   const module = { exports: {} }
   wrapped(module.exports, Module.createRequire(file), module, file, dir)
   return module.exports
@@ -58,13 +57,19 @@ function compileModule(source: string, file: string): Wrapped {
 
 function compileScript(
   source: string,
-  { file, keeps }: { readonly file: string; readonly keeps: boolean },
+  { file, bundle, keeps }: Record<'file' | 'bundle', string> & { readonly keeps: boolean },
 ): Wrapped {
+  /** Covers the bundle's hash, because V8 compares only the length of a source. */
+  const digestOf = (data: Buffer): Buffer =>
+    createHash('sha256')
+      .update(BUNDLE_HASHES[bundle] ?? '')
+      .update(data)
+      .digest()
   const owner = statSync(file).uid
   const cache = `${file}.${process.versions.v8}-${process.arch}.cache`
-  const cachedData = readCache(cache, owner)
+  const cachedData = readCache(cache, { owner, digestOf })
   // A cache keeps this name, wherever it is used later.
-  const script = new Script(source, { filename: `dist/${BUNDLE}`, cachedData })
+  const script = new Script(source, { filename: `dist/${bundle}`, cachedData })
   if (keeps && cachedData === undefined && process.getuid?.() === owner) {
     const timer = setTimeout(keep, MADE_AFTER_MS).unref()
     process.once('exit', atEnd)
@@ -74,7 +79,8 @@ function compileScript(
     function keep(): void {
       clearTimeout(timer)
       process.off('exit', atEnd)
-      writeCache(cache, script.createCachedData())
+      const data = script.createCachedData()
+      writeCache(cache, Buffer.concat([digestOf(data), data]))
     }
   }
   return script.runInThisContext()
@@ -84,7 +90,10 @@ function compileScript(
  * A cache runs as code, and V8 checks little of it. So it must belong to the bundle's owner, be writable by nobody else, and
  * have its digest.
  */
-function readCache(file: string, owner: number): Buffer | undefined {
+function readCache(
+  file: string,
+  { owner, digestOf }: { readonly owner: number; readonly digestOf: (data: Buffer) => Buffer },
+): Buffer | undefined {
   let fd: number
   try {
     fd = openSync(file, 'r')
@@ -103,12 +112,12 @@ function readCache(file: string, owner: number): Buffer | undefined {
 }
 
 /** An installation that cannot be written stays without a cache. */
-function writeCache(file: string, data: Buffer): void {
+function writeCache(file: string, bytes: Buffer): void {
   const fresh = `${file}.new`
   try {
     const fd = openSync(fresh, 'w', 0o644)
     try {
-      writeFileSync(fd, Buffer.concat([digestOf(data), data]))
+      writeFileSync(fd, bytes)
       fsyncSync(fd)
     } finally {
       closeSync(fd)
@@ -117,9 +126,4 @@ function writeCache(file: string, data: Buffer): void {
   } catch {
     // The next start tries again.
   }
-}
-
-/** Covers the bundle's hash, because V8 compares only the length of a source. */
-function digestOf(data: Buffer): Buffer {
-  return createHash('sha256').update(BUNDLE_HASH).update(data).digest()
 }

@@ -9,3 +9,8 @@ export function addressSecrets(url: string): readonly string[] {
   const { pathname, search, username } = new URL(url)
   return pathname.length > 1 || search !== '' || username !== '' ? [url] : []
 }
+
+/** Secret parts of the token of a Telegram bot to mask: the whole token, and the part after the bot's public id. */
+export function tokenSecrets(token: string): readonly string[] {
+  return [token, token.slice(token.indexOf(':') + 1)]
+}

@@ -14,6 +14,8 @@ const GUARD_LEAD_MS = 10
 const BACK_MS = 500
 /** Longest stall that node-cron may walk through: each second takes 84 us, in one turn of the event loop. */
 const STALL_MS_MAX = 5_000
+/** Delay of the tasks after the first wait, because the first one takes 30 ms: orders that are due at a start go first. */
+const TASKS_AFTER_MS = 300
 /** Cron texts with a task each: a hundred take 60 ms of startup and 10 MB, ten thousand 4.5 s and 90 MB. */
 const TASKS_MAX = 100
 
@@ -25,13 +27,20 @@ const SILENT = { info() {}, warn() {}, error() {}, debug() {} }
  * hint only, and every wait ends within a second, so a task that does not fire costs no slot.
  *
  * After a suspend or clock step, node-cron walks through each missed second in one turn of the event loop: 7 s for a day,
- * minutes for a year. So the guard, whose timer fires first, restarts the tasks after such a gap. The first wait creates the
- * tasks, because the first task takes 30 ms.
+ * minutes for a year. So the guard, whose timer fires first, restarts the tasks after such a gap. Until there are
+ * tasks, all waits have exact timers.
  */
-export function createClock(): Clock & { close(): Promise<void> } {
+export function createClock({
+  tasksAfterMs = TASKS_AFTER_MS,
+}: {
+  readonly tasksAfterMs?: number
+} = {}): Clock & { close(): Promise<void> } {
   const sleepers = new Set<() => void>()
-  let crons: ReadonlyMap<string, CronRecurrence> = new Map()
+  let scheduled: readonly CronRecurrence[] = []
+  /** Those with a task. */
+  let crons: ReadonlyMap<string, CronRecurrence> | undefined
   let tasks: readonly ScheduledTask[] = []
+  let starting: NodeJS.Timeout | undefined
   let guard: NodeJS.Timeout | undefined
 
   function wakeAll(): void {
@@ -40,6 +49,7 @@ export function createClock(): Clock & { close(): Promise<void> } {
 
   function startTasks(): void {
     for (const task of tasks) void task.destroy()
+    crons = taken(scheduled)
     tasks = [...crons.values()].map(({ cron, timezone }) =>
       startTask(cron, wakeAll, { timezone, logger: SILENT }),
     )
@@ -67,17 +77,18 @@ export function createClock(): Clock & { close(): Promise<void> } {
     wake(atMs, signal) {
       if (signal.aborted) return Promise.resolve()
       if (guard === undefined) {
-        startTasks()
+        starting = setTimeout(startTasks, tasksAfterMs)
         armGuard()
       }
       return pause(Math.min(Math.max(atMs - Date.now(), 0), WAIT_MS_MAX), signal, sleepers)
     },
     schedule(wanted) {
-      crons = taken(wanted)
-      if (guard !== undefined) startTasks()
+      scheduled = wanted
+      if (crons !== undefined) startTasks()
     },
-    wakesAt: (cron) => crons.has(scheduleKey(cron)),
+    wakesAt: (cron) => crons?.has(scheduleKey(cron)) === true,
     async close() {
+      clearTimeout(starting)
       clearTimeout(guard)
       for (const task of tasks) await task.destroy()
     },

@@ -107,7 +107,7 @@ test('a cache that is damaged, incomplete or of another build is not used', () =
   }
 })
 
-test('a run makes a missing cache when it ends well, and no other command does', async () => {
+test('a run makes a missing cache when it ends well, and a validation does not', async () => {
   const config = join(ROOT, 'config/sandbox.yaml')
   said('validate', '--config', config)
   said('run', '--config', join(dist, 'missing.yaml'))
@@ -121,6 +121,19 @@ test('a run makes a missing cache when it ends well, and no other command does',
   expect(await running.exited).toBe(0)
   expect(cachesIn(dist)).toEqual([basename(cache)])
   expect(said('validate', '--help')).toContain(TRUE)
+})
+
+test('status makes the missing cache of the commands that only read, which keep it', () => {
+  said('status', '--config', join(dist, 'missing.yaml'))
+  said('ps', '--help')
+  expect(cachesIn(dist)).toEqual([])
+  said('status', '--help')
+  const name = basename(cache).replace('program', 'reading')
+  expect(cachesIn(dist)).toEqual([name])
+  const made = readFileSync(join(dist, name))
+  for (const command of ['ps', 'status', 'history', 'why'])
+    expect(said(command, '--help')).toContain(`Usage: tranched ${command}`)
+  expect(readFileSync(join(dist, name))).toEqual(made)
 })
 
 test('a crash report names functions and lines, of the sources if Node reads source maps', () => {

@@ -7,9 +7,8 @@ import {
   type Probe,
 } from '../../control/http/http-server.ts'
 import { createServiceManager, type ServiceManager } from '../../control/service-manager.ts'
-import { tokenSecrets } from '../../control/telegram/wire.ts'
 import { ETHER } from '../../domain/money/token.ts'
-import { addressSecrets } from '../../domain/web-address.ts'
+import { addressSecrets, tokenSecrets } from '../../domain/web-address.ts'
 import type { Recorded } from '../../journal/events/registry.ts'
 import type { RuntimeEvent } from '../../journal/runtime-event.ts'
 import type { TextContext } from '../../journal/wording/text.ts'

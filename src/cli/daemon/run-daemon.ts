@@ -238,6 +238,8 @@ function driftReader(options: RunOptions): ReadDrift {
 
 /** Pause between two slices of the journal, so that orders go first. */
 const REST_MS = 16
+/** Delay of the first slice, so that a start's first orders go first. */
+const FIRST_MS = 500
 
 function restOf({ sleep }: Pick<Clock, 'sleep'>, signal: AbortSignal): () => Promise<void> {
   return async () => {
@@ -273,7 +275,8 @@ async function keepIndex(
   const report = (error: unknown): void => {
     if (!signal.aborted) log.warn('finished journal files could not be indexed', { err: error })
   }
-  await beside(({ segments, key }) => removeUnfit(segments, key)).catch(report)
+  await clock.sleep(FIRST_MS, signal)
+  if (!signal.aborted) await beside(({ segments, key }) => removeUnfit(segments, key)).catch(report)
   while (!signal.aborted) {
     await beside((files) => buildIndex({ ...files, ...made, rest })).catch(report)
     await clock.sleep(INDEX_EVERY_MS, signal)
@@ -297,11 +300,16 @@ function openBookkeeping(
     begin(readPosted: ReadPosted, lastSeq: number): void {
       const rest = restOf(clock, closed.signal)
       const unread = 'costs and profit are unknown: the journal could not be read'
-      readPosted((posted) => keeper.readBack(inSlices(posted, rest), lastSeq)).catch(
-        (error: unknown) => {
+      const read: Parameters<ReadPosted>[0] = async (posted) => {
+        closed.signal.throwIfAborted()
+        await keeper.readBack(inSlices(posted, rest), lastSeq)
+      }
+      clock
+        .sleep(FIRST_MS, closed.signal)
+        .then(() => readPosted(read))
+        .catch((error: unknown) => {
           if (!closed.signal.aborted) log.warn(unread, { err: error })
-        },
-      )
+        })
     },
     close: (): void => closed.abort(),
   }

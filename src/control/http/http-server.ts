@@ -152,7 +152,6 @@ function nothingHere(site: Site | undefined): Reply {
   return json(404, { error: `not found; try ${page}/metrics, /healthz or /readyz` })
 }
 
-const compress = promisify(gzip)
 /** Of 5 MB, 0.24 MB are left after 17 ms, beside the main thread. */
 const GZIP_FAST = { level: 1 }
 
@@ -163,7 +162,7 @@ async function expositionReply(
   const body = await render()
   if (!/\bgzip\b(?!\s*;\s*q=0)/.test(`${accepted}`)) return { status: 200, contentType, body }
   const headers = { 'content-encoding': 'gzip', vary: 'accept-encoding' }
-  return { status: 200, contentType, body: await compress(body, GZIP_FAST), headers }
+  return { status: 200, contentType, body: await promisify(gzip)(body, GZIP_FAST), headers }
 }
 
 function probeReply({ ok, reasons, details }: Probe): Reply {

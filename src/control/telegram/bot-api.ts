@@ -3,17 +3,11 @@ import { errors, Pool } from 'undici'
 import type { ZodType } from 'zod'
 import { codeOf } from '../../domain/errors.ts'
 import { cutTo, outsideText } from '../../domain/text/outside-text.ts'
+import { tokenSecrets } from '../../domain/web-address.ts'
 import { exchangeText, type TextAnswer } from '../../system/exchange.ts'
 import { readAs, readJson } from '../../system/read-json.ts'
 import { createScrubber } from '../../system/scrubber.ts'
-import {
-  type BotRefusal,
-  doneSchema,
-  envelopeSchema,
-  sentSchema,
-  tokenSecrets,
-  updatesSchema,
-} from './wire.ts'
+import { type BotRefusal, doneSchema, envelopeSchema, sentSchema, updatesSchema } from './wire.ts'
 
 /** Parameters of a method, from the published types of the Bot API. */
 type BotParams<Method extends keyof ApiMethods<never>> = NonNullable<

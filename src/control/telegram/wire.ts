@@ -30,11 +30,6 @@ export const updatesSchema = z.array(z.unknown())
 /** Result of methods that answer `true` or something unused. */
 export const doneSchema = z.unknown().transform(() => undefined)
 
-/** Secret parts of a bot's token to mask: the whole token, and the part after the bot's public id. */
-export function tokenSecrets(token: string): readonly string[] {
-  return [token, token.slice(token.indexOf(':') + 1)]
-}
-
 const UPDATE_ID_MAX = 2 ** 31 - 1
 /** Longer than any command. */
 const TEXT_LENGTH_MAX = 200

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, hkdfSync } from 'node:crypto'
 import type { Address, Hex } from '../../domain/money/units.ts'
-import { addressOf, type Curve, loadCurve } from './secp256k1-curve.ts'
+import { addressOf } from './secp256k1-curve.ts'
 
 /** Domain separation: no other key derived from a wallet's key has the same bytes. */
 const DOMAIN = 'tranched journal, format 2, message authentication'
@@ -20,12 +20,12 @@ export type JournalKey = {
  * A wallet's journal key: HKDF-SHA-256 (RFC 5869, no salt) of the private key's 32 bytes. The signer overwrites those bytes,
  * not this function. The derived key is in no property, so an object dump does not show it.
  */
-export function deriveJournalKey(privateKey: Uint8Array, curve: Curve = loadCurve()): JournalKey {
+export function deriveJournalKey(privateKey: Uint8Array): JournalKey {
   const bytes = new Uint8Array(hkdfSync('sha256', privateKey, '', DOMAIN, KEY_BYTES))
   const key = createSecretKey(bytes)
   bytes.fill(0)
   return Object.freeze({
-    address: addressOf(privateKey, curve),
+    address: addressOf(privateKey),
     macOf: (what: Sealed, hash: Hex) =>
       createHmac('sha256', key).update(`${what} ${hash}`).digest('hex'),
   })

@@ -14,14 +14,15 @@ function baseOf(draft: TransactionDraft | DelegationDraft) {
 }
 
 /** Signs with a key held only in this closure; zeroes the given 32 bytes. Throws for an invalid key. */
-export function createKey(privateKey: Uint8Array, curve: Curve = loadCurve()): Key {
+export function createKey(privateKey: Uint8Array, given?: Curve): Key {
   const key = Uint8Array.from(privateKey)
   privateKey.fill(0)
-  if (key.length !== 32) throw new RangeError('a private key has 32 bytes')
-  const address = addressOf(key, curve)
+  const address = addressOf(key, given)
+  let curve = given
 
   function sign(digest: Hex): { readonly r: Hex; readonly s: Hex; readonly yParity: number } {
     if (!DIGEST.test(digest)) throw new TypeError('a digest has 32 bytes')
+    curve ??= loadCurve()
     const { signature, recovery } = curve.sign(Buffer.from(digest.slice(2), 'hex'), key)
     const text = Buffer.from(signature).toString('hex')
     return { r: `0x${text.slice(0, 64)}`, s: `0x${text.slice(64)}`, yParity: recovery }

@@ -4,7 +4,7 @@ import type { DeriveOpts, ScryptDeriveOpts } from 'ox/Keystore'
 import * as z from 'zod'
 import { type Address, parseAddress } from '../../domain/money/units.ts'
 import { checkPrivateKey } from './private-key.ts'
-import { addressOf, loadCurve } from './secp256k1-curve.ts'
+import { addressOf } from './secp256k1-curve.ts'
 
 type OpenedKeystore =
   | { readonly ok: true; readonly key: Uint8Array }
@@ -42,7 +42,7 @@ export async function decryptKeystore(text: string, password: string): Promise<O
   }
   const checked = checkPrivateKey(plain)
   if (!checked.ok) return unreadable(`holds what ${checked.message}`)
-  if (keystore.address !== undefined && keystore.address !== addressOf(plain, loadCurve()))
+  if (keystore.address !== undefined && keystore.address !== addressOf(plain))
     return unreadable('holds the key of another address than it says')
   return checked
 }

@@ -7,7 +7,7 @@ import { makeDirectory } from '../../system/directory.ts'
 import { readRegular } from '../../system/regular-file.ts'
 import { decryptKeystore, encryptKeystore } from './keystore-v3.ts'
 import { parsePrivateKey } from './private-key.ts'
-import { addressOf, loadCurve } from './secp256k1-curve.ts'
+import { addressOf } from './secp256k1-curve.ts'
 
 /** A fault and its remedy. Never contains a key or a password. */
 export type WalletFault = {
@@ -144,7 +144,7 @@ export async function createKeystore(options: {
 }): Promise<{ readonly ok: true; readonly address: Address } | WalletFault> {
   const { file, key, password, scryptN = SCRYPT_N } = options
   if (password === '') return fault('the password is empty', 'choose a password')
-  const address = addressOf(key, loadCurve())
+  const address = addressOf(key)
   const text = await encryptKeystore({ key, password, address, scryptN })
   key.fill(0)
   try {

@@ -1,3 +1,4 @@
+import { createECDH } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { keccak256 } from 'viem/utils'
 import type { Address } from '../../domain/money/units.ts'
@@ -14,7 +15,9 @@ export type Curve = {
   ): { readonly signature: Uint8Array; readonly recovery: number }
 }
 
-// Loaded with the first key, and not bundled, because a native addon must stay a file.
+const KEY_BYTES = 32
+
+// Loaded with the first signature, because creating its tables takes 8 ms, and not bundled, because a native addon must stay a file.
 const load = createRequire(import.meta.url)
 
 /** libsecp256k1 if its addon loads; otherwise portable code with identical results, ten times slower. */
@@ -58,9 +61,22 @@ export function loadPortableCurve(): Curve {
   }
 }
 
-/** The last 20 bytes of the public key's hash. */
-export function addressOf(key: Uint8Array, curve: Curve): Address {
-  return `0x${keccak256(curve.publicKey(key).subarray(1)).slice(26)}`
+/** The last 20 bytes of the public key's hash. Throws for an invalid key. */
+export function addressOf(key: Uint8Array, curve?: Curve): Address {
+  if (key.length !== KEY_BYTES) throw new RangeError('a private key has 32 bytes')
+  const point = curve === undefined ? publicKeyOf(key) : curve.publicKey(key)
+  return `0x${keccak256(point.subarray(1)).slice(26)}`
+}
+
+/** By Node's OpenSSL, which is loaded anyway. A build of it may lack the curve. */
+function publicKeyOf(key: Uint8Array): Uint8Array {
+  try {
+    const pair = createECDH('secp256k1')
+    pair.setPrivateKey(key)
+    return pair.getPublicKey()
+  } catch {
+    return loadCurve().publicKey(key)
+  }
 }
 
 function hex(key: Uint8Array): `0x${string}` {

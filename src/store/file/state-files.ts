@@ -4,6 +4,9 @@ import { fileSize } from '../../system/durable-file.ts'
 import { listSegments, type Segment, withArchive } from './segments.ts'
 import { SnapshotFile, type SnapshotReading } from './snapshot.ts'
 
+/** The page's curve of holdings, beside the state. */
+export const HOLDINGS_FILE = 'holdings.jsonl'
+
 export type StateFiles = {
   readonly dir: string
   readonly journal: string

@@ -20,7 +20,7 @@ afterEach(() => {
 
 /** Runs the loop of a daemon on fake timers for 40 s; returns when slots were opened, in ms since noon. */
 async function opened(strategy: Strategy, begun: () => void = () => undefined): Promise<number[]> {
-  const clock = createClock()
+  const clock = createClock({ tasksAfterMs: 1 })
   const state = emptyState()
   const { name, schedule } = strategy
   const scheduled = {
@@ -31,12 +31,15 @@ async function opened(strategy: Strategy, begun: () => void = () => undefined): 
   } as const
   reduce(state, scheduled, NOON)
   if (schedule.type === 'cron' && schedule.jitterMs === 0) clock.schedule([schedule])
+  const end = new AbortController()
+  // Until the clock has tasks, slots have exact timers.
+  void clock.wake(Date.now(), end.signal)
+  await vi.advanceTimersByTimeAsync(1)
   const upcoming = new Upcoming({
     ports: { journal: { state } as never, observe: () => undefined, clock },
     strategies: [strategy],
     startedAtMs: () => NOON,
   })
-  const end = new AbortController()
   const times: number[] = []
   const loop = async (): Promise<void> => {
     while (!end.signal.aborted) {

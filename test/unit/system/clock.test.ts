@@ -7,13 +7,16 @@ import { createClock } from '../../../src/system/clock.ts'
 import { aSchedule } from '../../support/builders.ts'
 
 const FAR = 8.64e15
+const SOON = { tasksAfterMs: 1 }
 let clock: ReturnType<typeof createClock>
 const waiting = new AbortController()
 setMaxListeners(0, waiting.signal)
-beforeEach(() => {
-  clock = createClock()
-  // Like a daemon: its jobs are created at its first wait.
+beforeEach(async () => {
+  clock = createClock(SOON)
+  clock.schedule([aSchedule('@daily')])
+  // Like a daemon: its jobs are created after its first wait began.
   void clock.wake(FAR, waiting.signal)
+  await vi.waitFor(() => expect(jobs()).toHaveLength(1), { interval: 1 })
 })
 afterEach(() => clock.close())
 
@@ -122,14 +125,28 @@ test('node-cron accepts every notation that the calendar accepts', () => {
   )
 })
 
-test('an idle clock creates no job, and creates the scheduled jobs at its first wait', async () => {
+test('an idle clock creates no job, and creates the scheduled jobs after its first wait began', async () => {
   await clock.close()
-  const idle = createClock()
+  const idle = createClock(SOON)
   idle.schedule(minutely(2))
-  expect(getTasks().size).toBe(0)
-  void idle.wake(FAR, waiting.signal)
-  expect(patterns()).toEqual(['0 0 * * *', '1 0 * * *'])
+  const began = idle.wake(Date.now(), waiting.signal)
+  expect(idle.wakesAt(aSchedule('0 0 * * *'))).toBe(false)
+  await began
+  await vi.waitFor(() => expect(patterns()).toEqual(['0 0 * * *', '1 0 * * *']), { interval: 1 })
+  expect(idle.wakesAt(aSchedule('0 0 * * *'))).toBe(true)
   await idle.close()
+  expect(getTasks().size).toBe(0)
+})
+
+test('a clock that is closed before its jobs are created leaves none', async () => {
+  await clock.close()
+  vi.useFakeTimers()
+  const brief = createClock()
+  brief.schedule(minutely(2))
+  void brief.wake(FAR, waiting.signal)
+  await brief.close()
+  await vi.advanceTimersByTimeAsync(10_000)
+  vi.useRealTimers()
   expect(getTasks().size).toBe(0)
 })
 
@@ -137,7 +154,7 @@ describe('a cron task', () => {
   beforeEach(async () => {
     await clock.close()
     vi.useFakeTimers({ now: Date.UTC(2026, 0, 5, 12, 0, 0, 700) })
-    clock = createClock()
+    clock = createClock(SOON)
   })
   afterEach(() => {
     vi.useRealTimers()
@@ -181,7 +198,7 @@ describe('a wall clock', () => {
   beforeEach(async () => {
     await clock.close()
     vi.useFakeTimers({ now: START })
-    clock = createClock()
+    clock = createClock(SOON)
   })
   afterEach(() => {
     vi.useRealTimers()
@@ -223,6 +240,7 @@ describe('a wall clock', () => {
     const ran = vi.fn()
     clock.schedule([aSchedule('* * * * * *')])
     void clock.wake(FAR, waiting.signal)
+    await vi.advanceTimersByTimeAsync(1)
     for (const job of jobs())
       for (const event of ['execution:finished', 'execution:missed'] as const) job.on(event, ran)
     await vi.advanceTimersByTimeAsync(3_000)
@@ -237,6 +255,7 @@ describe('a wall clock', () => {
     const woken: number[] = []
     clock.schedule([aSchedule('10 0 12 * * *')])
     void clock.wake(FAR, waiting.signal)
+    await vi.advanceTimersByTimeAsync(1)
     const [task] = jobs()
     step(60_000)
     await vi.advanceTimersByTimeAsync(1_500)

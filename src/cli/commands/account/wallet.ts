@@ -14,7 +14,7 @@ import {
   type WalletKey,
 } from '../../../signing/keys/keystore.ts'
 import { checkPrivateKey, parsePrivateKey } from '../../../signing/keys/private-key.ts'
-import { addressOf, loadCurve } from '../../../signing/keys/secp256k1-curve.ts'
+import { addressOf } from '../../../signing/keys/secp256k1-curve.ts'
 import type {
   WalletAddressData,
   WalletData,
@@ -70,7 +70,7 @@ export async function walletAddress(
   const opened = async () =>
     keystore === undefined ? keyIn(privateKeyFile ?? '', io) : unlocked(keystore, options, io)
   const { key } = usable((await exposure(io.env)) ?? (await opened()))
-  const address = getAddress(addressOf(key, loadCurve()))
+  const address = getAddress(addressOf(key))
   key.fill(0)
   return print<WalletAddressData>(io, options, { address }, () => [address])
 }

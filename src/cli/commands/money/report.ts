@@ -15,7 +15,8 @@ import {
   type Grouping,
   type Traded,
 } from '../../../journal/ledger/figures.ts'
-import { HOLDINGS_FILE, readHoldings } from '../../../ui/page/server/holdings.ts'
+import { HOLDINGS_FILE } from '../../../store/file/state-files.ts'
+import { readHoldings } from '../../../ui/page/server/holdings.ts'
 import type * as json from '../../json/money-outputs.ts'
 import type { AmountData } from '../../json/shapes.ts'
 import type { ConfigOptions } from '../../load-files.ts'

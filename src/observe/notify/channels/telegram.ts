@@ -1,7 +1,7 @@
 import { botToken, integer, webAddress } from '../../../config/scalars.ts'
 import type { BotReply } from '../../../control/telegram/bot-api.ts'
-import { tokenSecrets } from '../../../control/telegram/wire.ts'
 import { EVENTS_USUAL, type Severity } from '../../../domain/notify.ts'
+import { tokenSecrets } from '../../../domain/web-address.ts'
 import type { Message } from '../message.ts'
 import {
   address,

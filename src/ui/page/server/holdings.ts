@@ -3,13 +3,12 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import { messageOf } from '../../../domain/errors.ts'
 import type { RuntimeEvent } from '../../../journal/runtime-event.ts'
+import { HOLDINGS_FILE } from '../../../store/file/state-files.ts'
 import { fileSize, moveDurably, PRIVATE_FILE } from '../../../system/durable-file.ts'
 import { JsonFile } from '../../../system/json-file.ts'
 import { readableLines } from '../../../system/read-json.ts'
 import type { HoldingsRange, HoldingsSeries } from '../model.ts'
 import type { Valued } from './valuation.ts'
-
-export const HOLDINGS_FILE = 'holdings.jsonl'
 
 type HoldingsCurveOptions = Omit<HoldingsFileOptions, 'file'> & {
   readonly stateDir: string

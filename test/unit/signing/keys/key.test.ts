@@ -7,6 +7,7 @@ import type { Hex } from '../../../../src/domain/money/units.ts'
 import type { TransactionDraft } from '../../../../src/ports.ts'
 import { createKey } from '../../../../src/signing/keys/key.ts'
 import {
+  addressOf,
   loadCurve,
   loadNativeCurve,
   loadPortableCurve,
@@ -148,4 +149,14 @@ test.each([
 ])('rejects bytes that are not a key: %s', (_, bytes) => {
   for (const load of [loadNativeCurve, loadPortableCurve])
     expect(() => createKey(Uint8Array.from(bytes), load())).toThrow()
+  expect(() => createKey(Uint8Array.from(bytes))).toThrow()
+})
+
+test('the address needs no addon, and is the same by each curve', () => {
+  const [native, portable] = [loadNativeCurve(), loadPortableCurve()]
+  for (const digest of [`0x${'00'.repeat(31)}01` as const, ...digests(50)]) {
+    const key = toBytes(digest)
+    const address = addressOf(key)
+    expect([addressOf(key, native), addressOf(key, portable)]).toEqual([address, address])
+  }
 })

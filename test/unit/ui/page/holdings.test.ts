@@ -2,9 +2,9 @@ import { appendFileSync, chmodSync, readFileSync, statSync, writeFileSync } from
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { HOLDINGS_FILE } from '../../../../src/store/file/state-files.ts'
 import {
   createHoldingsCurve,
-  HOLDINGS_FILE,
   type HoldingsSample,
   openHoldingsFile,
   readHoldings,
