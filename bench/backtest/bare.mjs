@@ -42,7 +42,7 @@ function play() {
   return { fills, cash, held, value: value(bars - 1), drawdownPercent: worst * 100 }
 }
 
-const { outcome, first, seconds } = await timed(plays, play)
+const { outcome, first, seconds, cpuSeconds } = await timed(plays, play)
 process.stdout.write(
-  `${JSON.stringify({ first, seconds, bars: bars * PAIRS.length, ...outcome })}\n`,
+  `${JSON.stringify({ first, seconds, cpuSeconds, bars: bars * PAIRS.length, ...outcome })}\n`,
 )

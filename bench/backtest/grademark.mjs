@@ -28,7 +28,7 @@ const frames = PAIRS.map((_, pair) => {
 })
 
 const play = () => frames.map((frame) => backtest(STRATEGY, frame))
-const { outcome: trades, first, seconds } = await timed(plays, play)
+const { outcome: trades, first, seconds, cpuSeconds } = await timed(plays, play)
 
 // A position open at the end is reported as sold at the last bar, but was not sold.
 const last = FIRST_SECONDS + (bars - 1) * MINUTE
@@ -38,6 +38,7 @@ process.stdout.write(
   `${JSON.stringify({
     first,
     seconds,
+    cpuSeconds,
     bars: bars * PAIRS.length,
     last,
     fills: closed.length * 2 + open.length,

@@ -74,19 +74,23 @@ export class Board {
     return Math.min(...next)
   }
 
-  /** Value of one whole `of` in whole `inToken` by the newest rounds, however old. A double, for statistics only. */
-  worth(path: PricePath | undefined, of: Token, inToken: Token): number | undefined {
-    if (of.address === inToken.address) return 1
-    if (path === undefined || path.length === 0) return undefined
-    let price = 1
-    for (const { feed, inverted } of path) {
+  /** Reads the value of one whole `of` in whole `inToken` by the newest rounds, however old. A double, for statistics only. */
+  worthReader(path: PricePath | undefined, of: Token, inToken: Token): () => number | undefined {
+    if (of.address === inToken.address) return () => 1
+    const legs = (path ?? []).map(({ feed, inverted }) => {
       const cursor = this.cursorOf(feed.pair)
-      const answer = cursor?.answer
-      if (cursor === undefined || answer === undefined || answer <= 0) return undefined
-      const whole = answer / 10 ** cursor.decimals
-      price = inverted ? price / whole : price * whole
+      return { cursor, unit: 10 ** (cursor?.decimals ?? 0), inverted }
+    })
+    return () => {
+      let price = 1
+      for (const { cursor, unit, inverted } of legs) {
+        const answer = cursor?.answer
+        if (answer === undefined || answer <= 0) return undefined
+        const whole = answer / unit
+        price = inverted ? price / whole : price * whole
+      }
+      return legs.length === 0 ? undefined : price
     }
-    return price
   }
 }
 
@@ -119,14 +123,15 @@ export class Coverage {
   }
 
   add({ atSeconds }: Rounds): void {
-    this.firstSeconds ??= atSeconds[0]
-    let last = this.lastSeconds ?? this.firstSeconds ?? 0
-    for (let index = 0; index < atSeconds.length; index += 1) {
-      const at = atSeconds[index] ?? last
-      if (at - last > this.#maxAgeSeconds) this.#addGap(last, at)
-      last = at
-    }
-    if (atSeconds.length > 0) this.lastSeconds = last
+    const [first] = atSeconds
+    if (first === undefined) return
+    this.firstSeconds ??= first
+    const max = this.#maxAgeSeconds
+    const before = this.lastSeconds ?? first
+    if (first - before > max) this.#addGap(before, first)
+    for (let at = nextGap(atSeconds, 0, max); at > 0; at = nextGap(atSeconds, at, max))
+      this.#addGap(atSeconds[at - 1] ?? 0, atSeconds[at] ?? 0)
+    this.lastSeconds = atSeconds[atSeconds.length - 1]
   }
 
   #addGap(lastSeconds: number, nextSeconds: number): void {
@@ -139,4 +144,11 @@ export class Coverage {
     if (longest === undefined || seconds > longest.untilSeconds - longest.fromSeconds)
       this.longestGap = { fromSeconds, untilSeconds }
   }
+}
+
+/** Index of the first time that is more than `max` after the one before it, and after index `from`; 0 if there is none. */
+function nextGap(times: Float64Array, from: number, max: number): number {
+  for (let at = from + 1; at < times.length; at += 1)
+    if ((times[at] as number) - (times[at - 1] as number) > max) return at
+  return 0
 }

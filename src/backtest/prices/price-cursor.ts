@@ -134,8 +134,7 @@ export class PriceCursor {
     const next =
       (at < last ? atSeconds[at + 1] : following?.atSeconds[0]) ?? Number.POSITIVE_INFINITY
     if (next - (atSeconds[at] ?? Number.NEGATIVE_INFINITY) > maxAgeSeconds) return true
-    // A following piece has to begin before it can be looked into.
-    const answer = following === undefined ? answers[at + 1] : undefined
+    const answer = at < last ? answers[at + 1] : following?.answers[0]
     return answer === undefined || !(answer > low && answer < high)
   }
 

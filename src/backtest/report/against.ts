@@ -27,7 +27,7 @@ const DAY_SECONDS = 86_400
  */
 export function alternativesOf(input: AlternativeInput): readonly Alternative[] {
   const { samples, begin } = input
-  const holding: Alternative = { name: 'holding', values: valued(samples, () => begin) }
+  const holding: Alternative = { name: 'holding', values: valued(samples, begin, () => false) }
   const flows = flowsOf(input)
   const first = samples.atSeconds.findIndex((_, index) => isPriced(samples, flows, index))
   if (flows.length === 0 || first < 0) return [holding]
@@ -89,8 +89,8 @@ function invested(
 ): Curve {
   const holdings = new Map(begin)
   const parts = new Set(indexes)
-  return valued(samples, (index) => {
-    if (!parts.has(index)) return holdings
+  return valued(samples, holdings, (index) => {
+    if (!parts.has(index)) return false
     for (const { sell, buy, amount } of flows) {
       const part = amount / parts.size
       const value = part * (samples.worths.get(sell)?.[index] ?? 0)
@@ -101,19 +101,26 @@ function invested(
       holdings.set(sell, (holdings.get(sell) ?? 0) - part)
       holdings.set(buy, (holdings.get(buy) ?? 0) + (value * kept) / price)
     }
-    return holdings
+    return true
   })
 }
 
+/** `changesAt` changes the holdings at a sample, and returns whether it did. */
 function valued(
   { atSeconds, worths }: Samples,
-  holdingsAt: (index: number) => ReadonlyMap<Address, number>,
+  holdings: ReadonlyMap<Address, number>,
+  changesAt: (index: number) => boolean,
 ): Curve {
+  const held = () =>
+    [...holdings].flatMap(([token, amount]) =>
+      amount === 0 ? [] : [{ worths: worths.get(token) ?? [], amount }],
+    )
+  let all = held()
   return atSeconds.map((_, index) => {
+    if (changesAt(index)) all = held()
     let sum = 0
-    for (const [token, amount] of holdingsAt(index)) {
-      if (amount === 0) continue
-      const worth = worths.get(token)?.[index]
+    for (const { worths: each, amount } of all) {
+      const worth = each[index]
       if (worth === undefined) return undefined
       sum += amount * worth
     }

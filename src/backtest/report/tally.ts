@@ -63,6 +63,8 @@ type CapWatch = {
   readonly name: string
   /** Used share at the last reading. */
   share: number
+  /** One point per sample. */
+  readonly shares: number[]
   usedShare(sim: Simulation): number
 }
 
@@ -105,7 +107,7 @@ export class Tally implements BacktestListener {
       values: [],
       worths: new Map(this.#valued.map(({ token, worths }) => [token.address, worths])),
       holdings: new Map(this.#valued.map(({ token, holdings }) => [token.address, holdings])),
-      caps: new Map(this.#caps.map(({ name }) => [name, []])),
+      caps: new Map(this.#caps.map(({ name, shares }) => [name, shares])),
       skips: new Map(),
     }
   }
@@ -178,11 +180,15 @@ export class Tally implements BacktestListener {
     samples.atSeconds.push(atSeconds)
     if (samples.atSeconds.length === 1) this.begin = this.valueOf(sim)
     let value: number | undefined = 0
-    for (const { token, priced, path, holdings, worths } of this.#valued) {
-      const held = Number(sim.wallet.of(token.address)) / 10 ** token.decimals
-      const worth = valueToken && sim.board.worth(path, priced, valueToken)
-      holdings.push(held)
-      worths.push(worth)
+    for (const each of this.#valued) {
+      const { token, priced, path } = each
+      if (valueToken !== undefined) each.worth ??= sim.board.worthReader(path, priced, valueToken)
+      if (sim.version !== this.#version)
+        each.held = Number(sim.wallet.of(token.address)) / 10 ** token.decimals
+      const { held } = each
+      const worth = each.worth?.()
+      each.holdings.push(held)
+      each.worths.push(worth)
       if (held !== 0)
         value = worth === undefined || value === undefined ? undefined : value + held * worth
     }
@@ -210,7 +216,7 @@ export class Tally implements BacktestListener {
     this.#version = sim.version
     for (const cap of this.#caps) {
       if (isRead && !(isSame && cap.share === 0)) cap.share = cap.usedShare(sim)
-      this.samples.caps.get(cap.name)?.push(isRead ? cap.share : 0)
+      cap.shares.push(isRead ? cap.share : 0)
     }
   }
 
@@ -289,11 +295,12 @@ function pricedAs(token: Token, { strategies, feeds }: SimulationInput): Token {
 
 /** A token with one point per sample. */
 function valuedBy(token: Token, input: SimulationInput) {
+  const now: { held: number; worth?: () => number | undefined } = { held: 0 }
   const { valueToken, pricePath } = input
   const priced = pricedAs(token, input)
   const path = valueToken === undefined ? undefined : pricePath(valueToken, priced)
   const [holdings, worths]: [number[], (number | undefined)[]] = [[], []]
-  return { token, priced, path, holdings, worths }
+  return { ...now, token, priced, path, holdings, worths }
 }
 
 /** Maximum caps per chart. */
@@ -315,7 +322,7 @@ function capWatches({ strategies, account }: SimulationInput): readonly CapWatch
           const used = usedInWindow(state, { token, strategy }, nowMs - window.ms)
           return cap === 0n ? 1 : Number(used) / Number(cap)
         }
-        return [{ name: `${name} ${window.cap} ${symbol}`, share: 0, usedShare }]
+        return [{ name: `${name} ${window.cap} ${symbol}`, share: 0, shares: [], usedShare }]
       }),
     ),
   )

@@ -1,5 +1,5 @@
 import type { Token } from './token.ts'
-import { exactDecimal, formatAmount, formatBrief, type Ratio } from './units.ts'
+import { exactDecimal, formatAmount, formatBrief, type Ratio, tenTo } from './units.ts'
 
 type Unit = Pick<Token, 'symbol' | 'decimals'>
 
@@ -61,7 +61,7 @@ function wholeTokens(
   { num, den }: Ratio,
   { sell, buy }: { sell: Unit; buy: Unit },
 ): readonly [bigint, bigint] {
-  return [num * 10n ** BigInt(buy.decimals), den * 10n ** BigInt(sell.decimals)]
+  return [num * tenTo(buy.decimals), den * tenTo(sell.decimals)]
 }
 
 /** A price as its feed counts it, `3520.5`: whole `quote` per whole `base`. */
@@ -70,7 +70,7 @@ export function quotedText(price: Ratio, { base, quote }: { base: Unit; quote: U
 }
 
 function perUnit(num: bigint, den: bigint): string {
-  return formatBrief((num * 10n ** BigInt(PRICE_PLACES)) / den, PRICE_PLACES)
+  return formatBrief((num * tenTo(PRICE_PLACES)) / den, PRICE_PLACES)
 }
 
 /** `12.5 bps better than the feed`. */

@@ -1,6 +1,6 @@
 import type { PriceBounds } from '../strategy.ts'
 import type { Asset, Pair, Token } from './token.ts'
-import { type Address, type BaseUnits, compareRatio, PAR, type Ratio } from './units.ts'
+import { type Address, type BaseUnits, compareRatio, PAR, type Ratio, tenTo } from './units.ts'
 
 /** A configured Chainlink-style feed: price of one whole `base` in whole `quote`. */
 export type PriceFeed = {
@@ -78,8 +78,8 @@ export function acceptPrice(
 
 function ratioOf({ base, quote }: PriceFeed, { answer, decimals }: FeedReading): Ratio {
   return {
-    num: answer * 10n ** BigInt(quote.decimals),
-    den: 10n ** BigInt(decimals + base.decimals),
+    num: answer * tenTo(quote.decimals),
+    den: tenTo(decimals + base.decimals),
   }
 }
 

@@ -1,4 +1,4 @@
-import { briefDecimal, grouped } from '../text/grouped.ts'
+import { briefDecimal, grouped, withoutZeros } from '../text/grouped.ts'
 
 declare const unit: unique symbol
 
@@ -23,6 +23,13 @@ export const BPS = 10_000n
 export function baseUnits(value: bigint): BaseUnits {
   if (value < 0n) throw new RangeError(`base units cannot be negative: ${value}`)
   return value as BaseUnits
+}
+
+/** Powers of ten up to the largest that prices need: raising ten again takes longer than the multiplication by it. */
+const TENS = Array.from({ length: 80 }, (_, power) => 10n ** BigInt(power))
+
+export function tenTo(power: number): bigint {
+  return TENS[power] ?? 10n ** BigInt(power)
 }
 
 /** value * num / den, rounded toward zero. `den` must be positive. */
@@ -76,7 +83,7 @@ export function parseRatio(text: string): Ratio | undefined {
   const match = DECIMAL.exec(text)
   if (!match) return undefined
   const fraction = match[2] ?? ''
-  return { num: BigInt(`${match[1]}${fraction}`), den: 10n ** BigInt(fraction.length) }
+  return { num: BigInt(`${match[1]}${fraction}`), den: tenTo(fraction.length) }
 }
 
 /** Base units of a plain decimal; undefined if it is invalid or has more places than the token. */
@@ -93,7 +100,7 @@ export function formatAmount(amount: bigint, decimals: number): string {
   const sign = amount < 0n ? '-' : ''
   const digits = (amount < 0n ? -amount : amount).toString().padStart(decimals + 1, '0')
   const whole = digits.slice(0, digits.length - decimals)
-  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
+  const fraction = withoutZeros(digits.slice(digits.length - decimals))
   return sign + (fraction === '' ? whole : `${whole}.${fraction}`)
 }
 

@@ -10,52 +10,66 @@ export type Exposure = {
   readonly live: boolean
 }
 
-/** Exposures and their sums, so that caps need not scan them. Only the functions here change them. */
+/** Only the functions here and `restoreState` change them. */
 export type ExposureTotals = {
   /** By `<intentId>:<attempt>`; merged ones by strategy, token and minute. Oldest first. */
   readonly exposures: Map<string, Exposure>
-  /** Derived from `exposures`: by token address, and by token address and strategy. */
-  readonly exposureSums: Map<string, ExposureSum>
 }
 
 /** Base units of one token: what live permits may still take, and what used permits took. */
-type ExposureSum = { live: bigint; readonly used: UsedSums }
+type ExposureSum = { live: bigint; readonly used: UsedAmounts }
 
-/** Used permits in time order. */
-type UsedSums = { readonly atMs: number[]; readonly amounts: bigint[]; total: bigint }
+type TokenSums = ExposureSum & { readonly byStrategy: Map<string, ExposureSum> }
 
-/**
- * Cache: `upTo[n] - upTo[0]` is the sum of the first n, as far as it was asked for. A window's sum is one subtraction, the
- * oldest leaves without a change of the rest, and changes near the end are free.
- */
-const UP_TO = new WeakMap<UsedSums, bigint[]>()
+/** Cache: sums by token and strategy, so that caps need not scan the exposures. */
+const SUMS = new WeakMap<ExposureTotals['exposures'], Map<Address, TokenSums>>()
+
+/** Forgets all sums, after the exposures were replaced. */
+export function sumAgain({ exposures }: ExposureTotals): void {
+  SUMS.delete(exposures)
+}
 
 /** Adds an exposure as the newest, replacing one with the same key. */
 export function addExposure(totals: ExposureTotals, key: string, exposure: Exposure): void {
   removeExposure(totals, key)
+  const sums = sumsOf(totals)
   totals.exposures.set(key, exposure)
-  count(totals, exposure)
+  count(sums, exposure)
 }
 
-export function sumAgain(totals: ExposureTotals): void {
-  totals.exposureSums.clear()
-  for (const exposure of totals.exposures.values()) count(totals, exposure)
+function sumsOf({ exposures }: ExposureTotals): Map<Address, TokenSums> {
+  let sums = SUMS.get(exposures)
+  if (sums !== undefined) return sums
+  sums = new Map()
+  SUMS.set(exposures, sums)
+  for (const exposure of exposures.values()) count(sums, exposure)
+  return sums
 }
 
-function count(totals: ExposureTotals, exposure: Exposure): void {
-  for (const sum of sumsOf(totals, exposure)) {
+function count(sums: Map<Address, TokenSums>, exposure: Exposure): void {
+  const { token, strategy } = exposure
+  const all = sums.get(token) ?? { ...nothing(), byStrategy: new Map<string, ExposureSum>() }
+  const own = all.byStrategy.get(strategy) ?? nothing()
+  sums.set(token, all)
+  all.byStrategy.set(strategy, own)
+  for (const sum of [all, own])
     if (exposure.live) sum.live += exposure.amount
-    else insertUsed(sum.used, exposure)
-  }
+    else sum.used.insert(exposure)
+}
+
+function nothing(): ExposureSum {
+  return { live: 0n, used: new UsedAmounts() }
 }
 
 export function removeExposure(totals: ExposureTotals, key: string): void {
   const exposure = totals.exposures.get(key)
   if (exposure === undefined) return
+  const { token, strategy, live, amount } = exposure
+  const all = sumsOf(totals).get(token)
   totals.exposures.delete(key)
-  for (const sum of sumsOf(totals, exposure)) {
-    if (exposure.live) sum.live -= exposure.amount
-    else removeUsed(sum.used, exposure)
+  for (const sum of [all, all?.byStrategy.get(strategy)]) {
+    if (live && sum !== undefined) sum.live -= amount
+    else sum?.used.remove(exposure)
   }
 }
 
@@ -121,19 +135,14 @@ export type Summed = { readonly token: Address; readonly strategy?: string | und
 
 /** Amount that live permits may still take, in base units. */
 export function liveSum(totals: ExposureTotals, token: Address, strategy?: string): bigint {
-  return totals.exposureSums.get(sumKey({ token, strategy }))?.live ?? 0n
+  return sumOf(totals, { token, strategy })?.live ?? 0n
 }
 
 type SinceQuery = Summed & { readonly afterMs: number }
 
 /** Amount taken by permits used after a moment, future ones included. Base units. */
 export function usedSumAfter(totals: ExposureTotals, query: SinceQuery): bigint {
-  const sum = totals.exposureSums.get(sumKey(query))
-  if (sum === undefined) return 0n
-  const { used } = sum
-  const before = countUpTo(used.atMs, query.afterMs)
-  const upTo = sumsUpTo(used, before)
-  return used.total - (at(upTo, before) - at(upTo, 0))
+  return sumOf(totals, query)?.used.after(query.afterMs) ?? 0n
 }
 
 /** Time of use of the last permit that must leave a window until the rest fits `room`, epoch ms; undefined if all fits. */
@@ -141,43 +150,103 @@ export function whenUsedSumFits(
   totals: ExposureTotals,
   query: Summed & { readonly room: bigint },
 ): number | undefined {
-  const sum = totals.exposureSums.get(sumKey(query))
-  if (sum === undefined) return undefined
-  const { atMs, total } = sum.used
-  const upTo = sumsUpTo(sum.used, atMs.length)
-  const most = at(upTo, 0) + total - query.room
-  const leaving = countWhile(upTo, (each) => each < most)
-  return leaving === 0 ? undefined : at(atMs, leaving - 1)
+  return sumOf(totals, query)?.used.whenFits(query.room)
 }
 
 /** Time of the oldest permit used after a moment, epoch ms; undefined if there is none. */
 export function oldestUsedAfter(totals: ExposureTotals, query: SinceQuery): number | undefined {
-  const sum = totals.exposureSums.get(sumKey(query))
-  return sum?.used.atMs[countUpTo(sum.used.atMs, query.afterMs)]
+  return sumOf(totals, query)?.used.oldestAfter(query.afterMs)
 }
 
-function sumKey({ token, strategy }: Summed): string {
-  return strategy === undefined ? token : `${token} ${strategy}`
+function sumOf(totals: ExposureTotals, { token, strategy }: Summed): ExposureSum | undefined {
+  const all = sumsOf(totals).get(token)
+  return strategy === undefined ? all : all?.byStrategy.get(strategy)
 }
 
-function sumsOf(totals: ExposureTotals, exposure: Exposure): readonly ExposureSum[] {
-  return [exposure.token, sumKey(exposure)].map((key) => {
-    const known = totals.exposureSums.get(key)
-    if (known !== undefined) return known
-    const fresh: ExposureSum = { live: 0n, used: { atMs: [], amounts: [], total: 0n } }
-    totals.exposureSums.set(key, fresh)
-    return fresh
-  })
+/** Entries that may be gone and still in memory; more only while they are fewer than the rest. */
+const GONE_MAX = 1_000
+
+/** Amounts of used permits in time order. The oldest leaves, and one near the end changes, without moving the rest. */
+class UsedAmounts {
+  #total = 0n
+  readonly #atMs: number[] = []
+  readonly #amounts: bigint[] = []
+  /** Number of entries at the start that have left. */
+  #gone = 0
+  /** `#upTo[n]` is the sum of the first n, as far as it was asked for, so that a window's sum is one subtraction. */
+  readonly #upTo: bigint[] = [0n]
+
+  insert({ atMs, amount }: Exposure): void {
+    const index = this.#countUpTo(atMs)
+    this.#atMs.splice(index, 0, atMs)
+    this.#amounts.splice(index, 0, amount)
+    this.#changed(index, amount)
+  }
+
+  remove({ atMs, amount }: Exposure): void {
+    let index = this.#countUpTo(atMs) - 1
+    // Among several at one time, removes the one with its own amount: another's would leave falling sums.
+    while (index > this.#gone && this.#amounts[index] !== amount) index -= 1
+    if (index > this.#gone) {
+      this.#atMs.splice(index, 1)
+      this.#amounts.splice(index, 1)
+      this.#changed(index, -amount)
+    } else this.#removeOldest(amount)
+  }
+
+  /** Sum of those used after a moment. */
+  after(ms: number): bigint {
+    return this.#total - this.#sumUpTo(this.#countUpTo(ms)) + this.#sumUpTo(this.#gone)
+  }
+
+  /** Time of the oldest used after a moment. */
+  oldestAfter(ms: number): number | undefined {
+    return this.#atMs[this.#countUpTo(ms)]
+  }
+
+  /** Time of the last that must leave until the rest fits `room`; undefined if all fits. */
+  whenFits(room: bigint): number | undefined {
+    const most = this.#sumUpTo(this.#atMs.length) - room
+    const leaving = countWhile(this.#upTo, this.#gone, (each) => each < most)
+    return leaving === this.#gone ? undefined : at(this.#atMs, leaving - 1)
+  }
+
+  #removeOldest(amount: bigint): void {
+    this.#gone += 1
+    this.#total -= amount
+    if (this.#gone < GONE_MAX || 2 * this.#gone < this.#amounts.length) return
+    this.#sumUpTo(this.#gone)
+    for (const list of [this.#atMs, this.#amounts, this.#upTo]) list.splice(0, this.#gone)
+    this.#gone = 0
+  }
+
+  /** Index after the last used up to and including a moment. */
+  #countUpTo(ms: number): number {
+    return countWhile(this.#atMs, this.#gone, (each) => each <= ms)
+  }
+
+  /** Sum of the first `count` entries, with those that have left. */
+  #sumUpTo(count: number): bigint {
+    const upTo = this.#upTo
+    for (let n = upTo.length; n <= count; n += 1)
+      upTo.push(at(upTo, n - 1) + at(this.#amounts, n - 1))
+    return at(upTo, count)
+  }
+
+  /** Forgets the sums that the entry at `index` was part of. */
+  #changed(index: number, by: bigint): void {
+    this.#total += by
+    if (this.#upTo.length > index + 1) this.#upTo.length = index + 1
+  }
 }
 
-/** Number of ascending times up to and including `ms`. */
-function countUpTo(times: readonly number[], ms: number): number {
-  return countWhile(times, (each) => each <= ms)
-}
-
-/** Number of values at the start of a list for which `holds` is true. */
-function countWhile<Value>(list: readonly Value[], holds: (value: Value) => boolean): number {
-  let low = 0
+/** Index of the first value, from `from` on, for which `holds` is false; it is true up to there. */
+function countWhile<Value>(
+  list: readonly Value[],
+  from: number,
+  holds: (value: Value) => boolean,
+): number {
+  let low = from
   let high = list.length
   while (low < high) {
     const middle = (low + high) >>> 1
@@ -185,40 +254,6 @@ function countWhile<Value>(list: readonly Value[], holds: (value: Value) => bool
     else high = middle
   }
   return low
-}
-
-function sumsUpTo(used: UsedSums, count: number): bigint[] {
-  const upTo = UP_TO.get(used) ?? [0n]
-  UP_TO.set(used, upTo)
-  for (let n = upTo.length; n <= count; n += 1) upTo.push(at(upTo, n - 1) + at(used.amounts, n - 1))
-  return upTo
-}
-
-function insertUsed(used: UsedSums, { atMs, amount }: Exposure): void {
-  const index = countUpTo(used.atMs, atMs)
-  used.atMs.splice(index, 0, atMs)
-  used.amounts.splice(index, 0, amount)
-  changed(used, index, amount)
-}
-
-function removeUsed(used: UsedSums, { atMs, amount }: Exposure): void {
-  let index = countUpTo(used.atMs, atMs) - 1
-  // Among several at one time, removes the one with its own amount: another's would leave falling sums.
-  while (index > 0 && used.amounts[index] !== amount) index -= 1
-  used.atMs.splice(index, 1)
-  used.amounts.splice(index, 1)
-  const upTo = UP_TO.get(used)
-  if (index === 0 && upTo !== undefined && upTo.length > 1) {
-    used.total -= amount
-    upTo.shift()
-  } else changed(used, index, -amount)
-}
-
-/** Forgets the sums that the entry at `index` was part of. */
-function changed(used: UsedSums, index: number, by: bigint): void {
-  used.total += by
-  const upTo = UP_TO.get(used)
-  if (upTo !== undefined && upTo.length > index + 1) upTo.length = index + 1
 }
 
 function at<Value>(list: readonly Value[], index: number): Value {

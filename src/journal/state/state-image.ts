@@ -7,8 +7,7 @@ type StrategyImage = {
   [Field in keyof StrategyRecord]: Entries<StrategyRecord[Field]>
 }
 
-/** All fields of the state except the sums of exposures, which are derived. */
-type StateField = Exclude<keyof DaemonState, 'exposureSums'>
+type StateField = keyof DaemonState
 
 /**
  * The state at one moment. Shares with the state only values that reducers never change in place. Reducers depend on the
@@ -67,8 +66,9 @@ const FIELDS: { readonly [Field in StateField]: Kept<DaemonState[Field], StateIm
 export const STATE_FIELDS = Object.keys(FIELDS) as readonly StateField[]
 
 export function emptyState(): DaemonState {
-  const fields = STATE_FIELDS.map((field) => [field, FIELDS[field].empty()])
-  return { ...Object.fromEntries(fields), exposureSums: new Map() }
+  return Object.fromEntries(
+    STATE_FIELDS.map((field) => [field, FIELDS[field].empty()]),
+  ) as DaemonState
 }
 
 /** Unaffected by later changes of the state. */

@@ -58,8 +58,8 @@ export const dca: StrategyKind<DcaStrategy> = {
   },
   shapesNoOrder: [],
   marks({ dips, ...strategy }, { price, ...view }) {
-    const highest = price && highsOf({ ...strategy, dips }, view, price)[0]?.price
-    if (price === undefined || highest === undefined) return undefined
+    if (price === undefined) return undefined
+    const { highest } = highsOf({ ...strategy, dips }, view, price)
     const levels = dips.map(({ dropBps }) => {
       const level = scaleBps(highest, -dropBps)
       const isReached = compareRatio(price, level) <= 0
@@ -137,10 +137,10 @@ export function decideDca(strategy: DcaStrategy, view: MarketView): Decision {
   const { ratio } = answer.price
   const { sell, buy, price } = strategy
   const highs = strategy.dips.length === 0 ? undefined : highsOf(strategy, view, ratio)
-  const memory = highs && memoryOf(strategy, highs)
-  const size = sizeAt(strategy, ratio, highs?.[0]?.price)
+  const memory = highs?.memory
+  const size = sizeAt(strategy, ratio, highs?.highest)
   const maxSell = mostToSell(strategy, size, ratio)
-  const blocked = outsideBounds(ratio, strategy) ?? notCovered(view, sell, maxSell)
+  const blocked = outsideBounds(ratio, strategy, view) ?? notCovered(view, sell, maxSell)
   if (blocked !== undefined) return { ...blocked, memory }
   const intent = swapIntent(strategy, view, { leg: 0, sell, buy, size, maxSell, price })
   return { tag: 'trade', intents: [intent], memory }
@@ -153,33 +153,52 @@ function sizeAt({ size, dips }: DcaStrategy, price: Ratio, highest: Ratio | unde
   return dip === undefined ? size : { ...size, amount: dip.amount }
 }
 
-/** A price that was not reached again since. The first of the list is the highest of the window. */
-type High = { readonly atSeconds: number; readonly price: Ratio }
-
 /** Beyond this, highs after the first are dropped, which makes a later dip smaller, never larger. */
 const HIGHS_MAX = 64
 
+/**
+ * The highest price of the window, and the memory of the prices that were not reached again since: `<seconds>@<ratio>`, with
+ * commas between. Times rise and prices fall along that text, so only its ends are read: the rest of 64 highs would take
+ * longer than all else of a decision.
+ */
 function highsOf(
   strategy: DcaStrategy,
   view: Pick<MarketView, 'nowSeconds' | 'memory'>,
   price: Ratio,
-): readonly High[] {
+): { readonly highest: Ratio; readonly memory: StrategyMemory } {
+  const key = keyOf(strategy)
   const oldest = view.nowSeconds - strategy.dipWindowMs / 1000
-  const before = (view.memory[keyOf(strategy)] ?? '').split(',').flatMap((text): High[] => {
-    const [at = '', ratio] = text.split('@')
-    const known = ratioOfText(ratio)
-    return known === undefined ? [] : [{ atSeconds: Number.parseInt(at, 10), price: known }]
-  })
-  const higher = before.filter(
-    (high) => high.atSeconds >= oldest && compareRatio(high.price, price) > 0,
-  )
-  if (higher.length >= HIGHS_MAX) higher.splice(1, 1)
-  return [...higher, { atSeconds: view.nowSeconds, price }]
+  const own = `${view.nowSeconds}@${ratioText(price)}`
+  let highs = view.memory[key] ?? ''
+  while (highs !== '' && Number.parseInt(highs, 10) < oldest) [, highs] = split(highs)
+  while (highs !== '' && !isAbove(highs.slice(highs.lastIndexOf(',') + 1), price))
+    highs = highs.slice(0, Math.max(0, highs.lastIndexOf(',')))
+  const [first] = split(highs)
+  const highest = priceIn(first)
+  if (highest === undefined) return { highest: price, memory: { [key]: own } }
+  if (countOf(highs) >= HIGHS_MAX) highs = `${first},${split(split(highs)[1])[1]}`
+  return { highest, memory: { [key]: `${highs},${own}` } }
 }
 
-function memoryOf(strategy: DcaStrategy, highs: readonly High[]): StrategyMemory {
-  const texts = highs.map(({ atSeconds, price }) => `${atSeconds}@${ratioText(price)}`)
-  return { [keyOf(strategy)]: texts.join(',') }
+/** The first high, and the rest. */
+function split(highs: string): [string, string] {
+  const at = highs.indexOf(',')
+  return at < 0 ? [highs, ''] : [highs.slice(0, at), highs.slice(at + 1)]
+}
+
+function countOf(highs: string): number {
+  let count = 1
+  for (let at = highs.indexOf(','); at >= 0; at = highs.indexOf(',', at + 1)) count += 1
+  return count
+}
+
+function isAbove(high: string, price: Ratio): boolean {
+  const known = priceIn(high)
+  return known !== undefined && compareRatio(known, price) > 0
+}
+
+function priceIn(high: string): Ratio | undefined {
+  return ratioOfText(high.slice(high.indexOf('@') + 1))
 }
 
 /** Keyed by pair, so that highs from before a change of the file's tokens do not count. */

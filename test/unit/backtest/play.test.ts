@@ -1,6 +1,15 @@
 import { expect, test } from 'vitest'
+import { Play } from '../../../src/backtest/play.ts'
 import { ACCOUNT, USDC, WETH } from '../../simulation/stage.ts'
-import { aTape, FREE, played, YEAR_BEGINS } from '../../support/backtest/playing.ts'
+import {
+  aTape,
+  FREE,
+  inputOf,
+  type Playing,
+  played,
+  recording,
+  YEAR_BEGINS,
+} from '../../support/backtest/playing.ts'
 import {
   aCall,
   aSchedule,
@@ -231,4 +240,43 @@ test('gains include purchases by another strategy', async () => {
     `profit ${until(4.5)} filled 12500000000000000 for 28000000`,
     'profit filled filled',
   ])
+})
+
+/** What is reported of skipped slots. */
+async function skipsOf(playing: Playing) {
+  const skips: { count: number; detail: string }[] = []
+  const listener = {
+    ...recording().listener,
+    skipped: (_: unknown, { count }: { count: number }, { detail }: { detail: string }) =>
+      void skips.push({ count, detail }),
+  }
+  await new Play(inputOf(playing, listener)).run()
+  return skips
+}
+
+test('of consecutive slots skipped for one reason the first says why, and again after an order', async () => {
+  const prices = [2_100, 2_200, 1_900, 2_300, 2_400, 2_500]
+  const skips = await skipsOf({
+    strategies: [aStrategy({ price: { min: undefined, max: { num: 2_000n, den: 10n ** 12n } } })],
+    priceSeries: [hourly(6, (hour) => prices[hour] ?? 0)],
+    untilSeconds: until(5),
+    fastForwards: false,
+  })
+  expect(skips.map(({ detail }) => detail.slice(0, 26))).toEqual([
+    'the price is 2,100 USDC pe',
+    '',
+    'the price is 2,300 USDC pe',
+    '',
+    '',
+  ])
+})
+
+test('a piece of prices that ends within a band ends no fast-forward', async () => {
+  const skips = await skipsOf({
+    strategies: [aThreshold({ rungs: [above(3_000)], schedule: aSchedule('0 * * * *') })],
+    // Pieces of seven rounds.
+    priceSeries: [hourly(40, (hour) => 2_000 + (hour % 3))],
+    untilSeconds: until(39),
+  })
+  expect(skips.map(({ count }) => count)).toEqual([1, 39])
 })

@@ -5,8 +5,13 @@ import {
   addExposure,
   type Exposure,
   type ExposureTotals,
+  liveSum,
   mergeUsed,
+  oldestUsedAfter,
+  removeExposure,
+  removeOldest,
   usedSumAfter,
+  whenUsedSumFits,
 } from '../../../src/journal/projections/exposures.ts'
 import { USDC, WETH } from '../../simulation/stage.ts'
 
@@ -22,7 +27,7 @@ const used: fc.Arbitrary<Exposure> = fc.record({
 })
 
 function emptyExposures(): ExposureTotals {
-  return { exposures: new Map(), exposureSums: new Map() }
+  return { exposures: new Map() }
 }
 
 describe('merged exposures of used permits', () => {
@@ -68,5 +73,69 @@ describe('merged exposures of used permits', () => {
     addExposure(projection, 'alpha:1:0:1', { ...exposure, live: true })
     mergeUsed(projection, 'alpha:1:0:1')
     expect([...projection.exposures.keys()]).toEqual(['alpha:1:0:1'])
+  })
+})
+
+/** All that caps ask of exposures. */
+function answersOf(totals: ExposureTotals, afterMs: number, room: bigint) {
+  return [USDC.address, WETH.address].flatMap((token) =>
+    [undefined, 'alpha', 'beta'].map((strategy) => ({
+      live: liveSum(totals, token, strategy),
+      used: usedSumAfter(totals, { token, strategy, afterMs }),
+      oldest: oldestUsedAfter(totals, { token, strategy, afterMs }),
+      fits: whenUsedSumFits(totals, { token, strategy, room }),
+    })),
+  )
+}
+
+describe('sums of exposures', () => {
+  test('stay those of a count from the start, whatever is added, replaced, merged and removed', () => {
+    const key = fc.integer({ min: 0, max: 12 }).map((index) => `order ${index}`)
+    const changes = fc.array(
+      fc.oneof(
+        fc.tuple(key, used, fc.boolean()).map(
+          ([at, exposure, live]) =>
+            (totals: ExposureTotals) =>
+              addExposure(totals, at, { ...exposure, live }),
+        ),
+        key.map((at) => (totals: ExposureTotals) => mergeUsed(totals, at)),
+        key.map((at) => (totals: ExposureTotals) => removeExposure(totals, at)),
+        fc.nat(5).map((minutes) => (totals: ExposureTotals) => {
+          removeOldest(totals, ({ atMs }) => atMs < START_MS + minutes * MINUTE_MS)
+        }),
+      ),
+      { minLength: 1, maxLength: 60 },
+    )
+    fc.assert(
+      fc.property(changes, fc.nat(6 * MINUTE_MS), fc.bigInt(0n, 2_000n), (all, after, room) => {
+        const totals = emptyExposures()
+        for (const change of all) {
+          change(totals)
+          const again = { exposures: new Map(totals.exposures) }
+          const afterMs = START_MS + after
+          expect(answersOf(totals, afterMs, room)).toEqual(answersOf(again, afterMs, room))
+        }
+      }),
+    )
+  })
+
+  test('hold while thousands of the oldest leave', () => {
+    const totals = emptyExposures()
+    const exposure = { strategy: 'alpha', token: USDC.address, live: false }
+    for (let second = 0; second < 5_000; second += 1) {
+      const atMs = START_MS + second * 1_000
+      addExposure(totals, `order ${second}`, {
+        ...exposure,
+        amount: baseUnits(BigInt(second)),
+        atMs,
+      })
+      removeOldest(totals, (each) => each.atMs <= atMs - 1_500_000)
+      if (second % 250 > 0) continue
+      const again = { exposures: new Map(totals.exposures) }
+      expect(answersOf(totals, atMs - 700_000, 900_000n)).toEqual(
+        answersOf(again, atMs - 700_000, 900_000n),
+      )
+    }
+    expect(totals.exposures.size).toBe(1_500)
   })
 })
