@@ -19,7 +19,7 @@ import {
 import { strategyPaused } from '../journal/events/strategy/stops.ts'
 import { strategyScheduled } from '../journal/events/strategy/strategies.ts'
 import type { Skip } from '../strategies/decision/decision.ts'
-import { asksModule, type Strategy } from '../strategies/registry.ts'
+import type { Strategy } from '../strategies/registry.ts'
 import { fastForwardOf, WatchedFeeds } from './fast-forward.ts'
 import type { PriceCursor } from './prices/price-cursor.ts'
 import { type OrderListener, SimulatedBroker } from './simulated-broker.ts'
@@ -29,7 +29,7 @@ import { dueMs, dueSlotsOf, openRun, type StrategyRun, toNextSlot } from './stra
 export type BacktestListener = OrderListener & {
   /** A slot whose orders have started. */
   opened?(strategy: Strategy, slotSeconds: number, considered: Considered): void
-  /** Consecutive slots skipped for one reason; `detail` is empty if those before had it too. `bySample`: how many of them by each of the last samples. */
+  /** Consecutive slots skipped for one reason. `bySample`: how many of them by each of the last samples. */
   skipped(
     strategy: Strategy,
     walked: Walked & { readonly bySample: readonly number[] },
@@ -231,14 +231,11 @@ export class Play {
     const { listener } = this.#input
     if (missed !== undefined) {
       this.sim.apply(slotsMissed({ strategy: run.strategy.name, ...missed }))
-      run.rowReason = undefined
       listener.missed(run.strategy, missed)
     }
     for (const slotSeconds of slots) {
-      const isTerse = run.rowReason !== undefined && !asksModule(run.strategy)
-      const input = this.sim.considerInput(run.strategy, slotSeconds, isTerse)
-      let considered = this.#consider(run, input)
-      if (isTerse && endsRow(run, considered)) considered = consider({ ...input, isTerse: false })
+      const input = this.sim.considerInput(run.strategy, slotSeconds)
+      const considered = this.#consider(run, input)
       if ('asks' in considered) return this.#ask(run, input, considered)
       if (!this.#record(run, slotSeconds, considered)) break
     }
@@ -307,7 +304,6 @@ export class Play {
     // A slot that waited is decided after its time.
     const bySample = this.#samplesFrom(slotSeconds).map(() => 1)
     listener.skipped(strategy, { count: 1, first: slotSeconds, last: slotSeconds, bySample }, skip)
-    run.rowReason = skip.reason
     if (!this.#input.fastForwards) return
     const fastForward = fastForwardOf(this.sim, run, { skip, market })
     if (fastForward === undefined) return
@@ -317,10 +313,8 @@ export class Play {
 
   /** A slot that waits for other orders is decided again when one ends. */
   #orderEnded(): void {
-    for (const run of this.#runs) {
-      run.rowReason = undefined
+    for (const run of this.#runs)
       if (run.isPostponed) run.dueMs = Math.min(run.dueMs, this.sim.nowMs)
-    }
   }
 
   /** Accounts for fast-forwarded slots up to the end. */
@@ -332,11 +326,6 @@ export class Play {
         this.#passUntil(run, run.fastForward.skip, this.#input.untilSeconds + 1)
     this.#input.listener.sample(this.sim)
   }
-}
-
-function endsRow({ rowReason }: StrategyRun, considered: Considered | Question): boolean {
-  if ('asks' in considered || considered.decision.tag === 'trade') return false
-  return considered.decision.reason !== rowReason
 }
 
 function skippedSlot(

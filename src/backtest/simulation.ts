@@ -90,7 +90,7 @@ export class Simulation {
   }
 
   /** Inputs of a decision now. One literal, because merging objects for each slot took a tenth of a backtest. */
-  considerInput(strategy: Strategy, slotSeconds: number, isTerse = false): ConsiderInput {
+  considerInput(strategy: Strategy, slotSeconds: number): ConsiderInput {
     const { pricePath, account, owner, caller } = this.input
     const { state, nowMs } = this
     return {
@@ -104,7 +104,6 @@ export class Simulation {
       account,
       owner,
       caller,
-      isTerse,
     }
   }
 

@@ -1,4 +1,3 @@
-import type { SkipReason } from '../domain/order/reason.ts'
 import { dueSlots, type MissedRun, opensAtMs } from '../domain/schedule/due.ts'
 import { type SlotWalk, walkSlots } from '../domain/schedule/slot-walk.ts'
 import { marketOf } from '../engine/market-snapshot.ts'
@@ -16,8 +15,6 @@ export type StrategyRun = PlayedStrategy & {
   dueMs: number
   /** The slot is decided again later, when several may be due. */
   isPostponed: boolean
-  /** Why its last slots were skipped, if the next one would continue their row: the row shows only its first detail. */
-  rowReason: SkipReason | undefined
   readonly asker: ModuleAsker
   isAsking: boolean
   /** Set while all of its slots end with `skip`. */
@@ -31,14 +28,7 @@ export function openRun(sim: Simulation, strategy: Strategy): StrategyRun {
   const last = sim.state.strategies.get(strategy.name)?.lastSlotSeconds ?? fromSeconds - 1
   const walk = walkSlots(schedule, last, untilSeconds)
   const played = { strategy, schedule, feeds }
-  const run = {
-    ...played,
-    walk,
-    isPostponed: false,
-    rowReason: undefined,
-    isAsking: false,
-    fastForward: undefined,
-  }
+  const run = { ...played, walk, isPostponed: false, isAsking: false, fastForward: undefined }
   return { ...run, asker: new ModuleAsker(sim, played), dueMs: dueMs(run) }
 }
 

@@ -28,7 +28,6 @@ export const GAS_RESERVE_WEI = 10n ** 15n
 export type ViewContext = Pick<OrderContext, 'mode' | 'pricePath' | 'account'> & {
   readonly state: DaemonState
   readonly owner: MarketView['owner']
-  readonly isTerse?: MarketView['isTerse']
 }
 
 export type Wanted = { readonly tokens: readonly Token[]; readonly pairs: readonly TokenPair[] }
@@ -98,7 +97,6 @@ export function viewOf(
     spent,
     promised,
     entry: entry && purchaseOf(state, entry.of, entry),
-    isTerse: context.isTerse,
   }
 }
 

@@ -140,7 +140,7 @@ export function decideDca(strategy: DcaStrategy, view: MarketView): Decision {
   const memory = highs?.memory
   const size = sizeAt(strategy, ratio, highs?.highest)
   const maxSell = mostToSell(strategy, size, ratio)
-  const blocked = outsideBounds(ratio, strategy, view) ?? notCovered(view, sell, maxSell)
+  const blocked = outsideBounds(ratio, strategy) ?? notCovered(view, sell, maxSell)
   if (blocked !== undefined) return { ...blocked, memory }
   const intent = swapIntent(strategy, view, { leg: 0, sell, buy, size, maxSell, price })
   return { tag: 'trade', intents: [intent], memory }
@@ -170,20 +170,20 @@ function highsOf(
   const oldest = view.nowSeconds - strategy.dipWindowMs / 1000
   const own = `${view.nowSeconds}@${ratioText(price)}`
   let highs = view.memory[key] ?? ''
-  while (highs !== '' && Number.parseInt(highs, 10) < oldest) [, highs] = split(highs)
+  while (highs !== '' && Number.parseInt(highs, 10) < oldest) highs = withoutFirst(highs)
   while (highs !== '' && !isAbove(highs.slice(highs.lastIndexOf(',') + 1), price))
     highs = highs.slice(0, Math.max(0, highs.lastIndexOf(',')))
-  const [first] = split(highs)
+  const [first] = highs.split(',', 1)
   const highest = priceIn(first)
-  if (highest === undefined) return { highest: price, memory: { [key]: own } }
-  if (countOf(highs) >= HIGHS_MAX) highs = `${first},${split(split(highs)[1])[1]}`
+  if (first === undefined || highest === undefined)
+    return { highest: price, memory: { [key]: own } }
+  if (countOf(highs) >= HIGHS_MAX) highs = `${first},${withoutFirst(withoutFirst(highs))}`
   return { highest, memory: { [key]: `${highs},${own}` } }
 }
 
-/** The first high, and the rest. */
-function split(highs: string): [string, string] {
+function withoutFirst(highs: string): string {
   const at = highs.indexOf(',')
-  return at < 0 ? [highs, ''] : [highs.slice(0, at), highs.slice(at + 1)]
+  return at < 0 ? '' : highs.slice(at + 1)
 }
 
 function countOf(highs: string): number {
@@ -197,8 +197,8 @@ function isAbove(high: string, price: Ratio): boolean {
   return known !== undefined && compareRatio(known, price) > 0
 }
 
-function priceIn(high: string): Ratio | undefined {
-  return ratioOfText(high.slice(high.indexOf('@') + 1))
+function priceIn(high: string | undefined): Ratio | undefined {
+  return ratioOfText(high?.slice(high.indexOf('@') + 1))
 }
 
 /** Keyed by pair, so that highs from before a change of the file's tokens do not count. */

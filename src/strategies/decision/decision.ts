@@ -31,8 +31,6 @@ export type MarketView = {
   readonly promised: ReadonlyMap<Address, BaseUnits>
   /** Unsold purchases of the strategy that `entryOf` names, if any. */
   readonly entry?: Purchase | undefined
-  /** A skip may leave its detail empty: in a backtest most of a slot's time is the text of a price that nobody reads. */
-  readonly isTerse?: boolean | undefined
 }
 
 /** A strategy's decision for a slot, before limits. */

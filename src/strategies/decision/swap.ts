@@ -90,11 +90,9 @@ export function marginBps({ slippageBps, maxDeviationBps }: SwapBase): bigint {
 export function outsideBounds(
   price: Ratio,
   { price: bounds, sell, buy }: Pick<Wanted, 'price' | 'sell' | 'buy'>,
-  { isTerse }: Pick<MarketView, 'isTerse'>,
 ): Skip | undefined {
   const broken = brokenBound(price, bounds)
   if (broken === undefined) return undefined
-  if (isTerse === true) return skip('price-outside-bounds', '')
   const text = brokenText(price, broken, { sell: sell.token, buy: buy.token })
   return skip('price-outside-bounds', `the price is ${text}`)
 }

@@ -97,7 +97,7 @@ export function decideOrder(strategy: SwapBase, order: ManualOrder, view: Market
   const exact = { ...terms, slippageBps: 0, maxDeviationBps: 0 }
   const allowed = price.max === undefined ? bound : mostToSell(exact, size, price.max)
   const maxSell = baseUnits(minOf(bound, allowed))
-  const blocked = outsideBounds(ratio, order, view) ?? notCovered(view, sell, maxSell)
+  const blocked = outsideBounds(ratio, order) ?? notCovered(view, sell, maxSell)
   if (blocked !== undefined) return blocked
   const entry = order.isOfPurchases ? { of: strategy.name, paidIn: buy.token } : undefined
   const intent = swapIntent(terms, view, { leg: 0, sell, buy, size, maxSell, price, entry })

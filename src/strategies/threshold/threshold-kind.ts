@@ -140,11 +140,7 @@ export function decideThreshold(strategy: ThresholdStrategy, view: MarketView): 
     return skip('finished', 'every rung has fired', memory)
   const firing = watched.filter(({ state }) => state === 'triggered')
   if (firing.length === 0)
-    return skip(
-      'not-triggered',
-      view.isTerse === true ? '' : waitingText(strategy, watched, price),
-      memory,
-    )
+    return skip('not-triggered', waitingText(strategy, watched, price), memory)
   const trade = tradePrice(strategy, view)
   if (!trade.ok) return { ...noPrice(trade), memory }
   const available = availableOf(view, sell)
@@ -155,7 +151,7 @@ export function decideThreshold(strategy: ThresholdStrategy, view: MarketView): 
   const blocked =
     amount === 0n
       ? skip('insufficient-balance', 'there is nothing to sell')
-      : (outsideBounds(trade.price.ratio, strategy, view) ?? notCovered(view, sell, amount))
+      : (outsideBounds(trade.price.ratio, strategy) ?? notCovered(view, sell, amount))
   if (blocked !== undefined) return { ...blocked, memory }
   const trigger = triggerOf(strategy, firing)
   const { entryOf: of } = strategy

@@ -109,8 +109,7 @@ export function decideTwap(strategy: TwapStrategy, view: MarketView): Decision {
   const slice = index === 'after' ? left : sliceAmount(strategy, index, left)
   const amount = baseUnits(withinOrderCap(view, sell.token, slice))
   if (amount === 0n) return skip('below-minimum', 'this slice is less than one base unit', memory)
-  const blocked =
-    outsideBounds(answer.price.ratio, strategy, view) ?? notCovered(view, sell, amount)
+  const blocked = outsideBounds(answer.price.ratio, strategy) ?? notCovered(view, sell, amount)
   if (blocked !== undefined) return { ...blocked, memory }
   const wanted = { leg: 0, sell, buy, ...exactly(amount), price: bounds }
   return { tag: 'trade', intents: [swapIntent(strategy, view, wanted)], memory }
