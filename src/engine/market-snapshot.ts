@@ -20,7 +20,7 @@ import { assetKey, availableOf, type MarketView, pairKey } from '../strategies/d
 import { assetsOf, kindOf, pairsOf, type Strategy } from '../strategies/registry.ts'
 import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
 import type { OrderContext } from '../venues/context.ts'
-import { openSwaps, promisedBy } from '../venues/swap/swap-projection.ts'
+import { promisedBy } from '../venues/swap/swap-projection.ts'
 
 /** ETH in wei that a strategy selling ETH keeps for gas. */
 export const GAS_RESERVE_WEI = 10n ** 15n
@@ -177,13 +177,7 @@ function entryInput(strategy: Strategy, { entry }: MarketView): Pick<DecisionInp
 
 /** Unreserved balance: the balance minus live permits and unsigned intents. */
 export function freeOf({ state }: Pick<ViewContext, 'state'>, held: bigint, asset: Asset): bigint {
-  let planned = 0n
-  for (const open of openSwaps(state)) {
-    if (open.state !== 'planned') continue
-    const { sell } = open.intent
-    if (sell.token.address !== asset.token.address) continue
-    if (sell.native === asset.native) planned += open.intent.maxSell
-  }
+  const planned = state.intents.planned(asset.token.address, assetKey(asset))
   if (asset.native) return held - GAS_RESERVE_WEI - planned
   return held - liveSum(state, asset.token.address) - planned - heldForEth(state, asset.token)
 }
@@ -202,7 +196,7 @@ export function heldOf(
 /** WETH reserved for orders of ETH strategies: wrapped but not sold, or bought but not unwrapped. */
 function heldForEth(state: DaemonState, token: Token): bigint {
   let held = 0n
-  for (const { intent, state: at, fill } of openSwaps(state)) {
+  for (const { intent, state: at, fill } of state.intents.withEther) {
     const { sell, buy } = intent
     if (buy.native && buy.token.address === token.address) held += fill?.received ?? 0n
     if (at !== 'planned' || !sell.native || sell.token.address !== token.address) continue
