@@ -14,8 +14,8 @@ const NONE: ReadonlySet<OpenIntent> = new Set()
 export class OpenIntents extends Map<IntentId, OpenIntent> {
   readonly #byStrategy = new Map<string, Set<OpenIntent>>()
   readonly #withEther = new Set<OpenSwap>()
-  /** By token, and by token and shown token. */
-  readonly #planned = new Map<string, bigint>()
+  /** By token, then by shown token. */
+  readonly #planned = new Map<Address, Map<Address, bigint>>()
 
   override set(id: IntentId, open: OpenIntent): this {
     this.#forget(this.get(id))
@@ -57,7 +57,10 @@ export class OpenIntents extends Map<IntentId, OpenIntent> {
 
   /** The most that planned intents may take of a token, in base units; with `shown`, of those that show it as that. */
   planned(token: Address, shown?: Address): bigint {
-    return this.#planned.get(shown === undefined ? token : `${token} ${shown}`) ?? 0n
+    const sums = this.#planned.get(token)
+    if (sums === undefined) return 0n
+    if (shown !== undefined) return sums.get(shown) ?? 0n
+    return [...sums.values()].reduce((total, sum) => total + sum, 0n)
   }
 
   #forget(open: OpenIntent | undefined): void {
@@ -74,7 +77,8 @@ export class OpenIntents extends Map<IntentId, OpenIntent> {
   #count({ state, intent }: OpenIntent, sign: bigint): void {
     if (state !== 'planned') return
     const { token, amount, shown } = projectionOf(intent).mostOf(intent)
-    for (const key of [token.address, `${token.address} ${shown.address}`])
-      this.#planned.set(key, (this.#planned.get(key) ?? 0n) + sign * amount)
+    const sums = this.#planned.get(token.address) ?? new Map<Address, bigint>()
+    sums.set(shown.address, (sums.get(shown.address) ?? 0n) + sign * amount)
+    this.#planned.set(token.address, sums)
   }
 }
