@@ -15,7 +15,7 @@ import { assetKey, availableOf, type MarketView, pairKey } from '../strategies/d
 import { assetsOf, kindOf, pairsOf, type Strategy } from '../strategies/registry.ts'
 import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
 import type { OrderContext } from '../venues/context.ts'
-import { promisedBy } from '../venues/swap/swap-projection.ts'
+import { promisedBy, swapOf } from '../venues/swap/swap-projection.ts'
 
 /** ETH in wei that a strategy selling ETH keeps for gas. */
 export const GAS_RESERVE_WEI = 10n ** 15n
@@ -221,7 +221,10 @@ export function heldOf(
 /** WETH reserved for orders of ETH strategies: wrapped but not sold, or bought but not unwrapped. */
 function heldForEth(state: DaemonState, token: Token): bigint {
   let held = 0n
-  for (const { intent, state: at, fill } of state.intents.withEther) {
+  for (const open of state.intents.withEther) {
+    const swap = swapOf(open)
+    if (swap === undefined) continue
+    const { intent, state: at, fill } = swap
     const { sell, buy } = intent
     if (buy.native && buy.token.address === token.address) held += fill?.received ?? 0n
     if (at !== 'planned' || !sell.native || sell.token.address !== token.address) continue

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { OrderState } from '../../src/domain/order/order.ts'
-import type { OpenIntent } from '../../src/journal/state/daemon-state.ts'
-import { OpenIntents } from '../../src/journal/state/open-intents.ts'
+import type { DaemonState, OpenIntent } from '../../src/journal/state/daemon-state.ts'
+import { emptyState } from '../../src/journal/state/state-image.ts'
 import { projectionOf } from '../../src/venues/projections.ts'
 import { anIntent, BUY_WETH, ETH, SELL_USDC, usdc } from '../support/builders.ts'
 import { callIntentOf } from '../support/state/journal-events.ts'
@@ -48,7 +48,7 @@ type Change = typeof change extends fc.Arbitrary<infer Value> ? Value : never
 test('open intents answer as a scan of them would', () => {
   fc.assert(
     fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
-      const intents = new OpenIntents()
+      const { intents } = emptyState()
       for (const each of changes) {
         apply(intents, each)
         expectScanned(intents)
@@ -57,7 +57,7 @@ test('open intents answer as a scan of them would', () => {
   )
 })
 
-function apply(intents: OpenIntents, each: Change): void {
+function apply(intents: DaemonState['intents'], each: Change): void {
   if (each.type === 'clear') intents.clear()
   else if (each.type === 'set') {
     const open = anOpenIntent(each.from)
@@ -70,7 +70,7 @@ function apply(intents: OpenIntents, each: Change): void {
   }
 }
 
-function expectScanned(intents: OpenIntents): void {
+function expectScanned(intents: DaemonState['intents']): void {
   const all = [...intents.values()]
   for (const name of STRATEGIES) {
     const own = all.filter(({ intent }) => intent.strategy === name)

@@ -209,7 +209,7 @@ export type DaemonState = ExposureTotals & {
   /** Unsold purchases of each strategy, by strategy and tokens (`purchaseOf`). */
   readonly purchases: Map<string, Purchase>
   readonly strategies: Map<string, StrategyRecord>
-  readonly intents: OpenIntents
+  readonly intents: OpenIntents<OpenIntent>
   readonly transactions: Map<string, OpenTransaction>
   /** Outcomes of ended transactions of open intents or unfinal calls, by transaction id. */
   readonly endedTransactions: Map<string, 'mined' | 'reverted' | 'lost'>

@@ -1,29 +1,36 @@
+import type { Token } from '../../domain/money/token.ts'
 import type { Address } from '../../domain/money/units.ts'
-import type { IntentId } from '../../domain/order/intent.ts'
+import type { Intent, IntentId } from '../../domain/order/intent.ts'
 import type { OrderState } from '../../domain/order/order.ts'
-import { projectionOf } from '../../venues/projections.ts'
-import { swapOf } from '../../venues/swap/swap-projection.ts'
-import type { OpenIntent, OpenSwap } from './daemon-state.ts'
 
-const NONE: ReadonlySet<OpenIntent> = new Set()
+type Most = { readonly token: Token; readonly amount: bigint; readonly shown: Token }
 
 /**
  * Intents without an outcome, and what a decision asks about them: thousands may be open while thousands are decided, so no
  * decision scans all. `move` changes an intent's state; its other fields may change in place.
  */
-export class OpenIntents extends Map<IntentId, OpenIntent> {
-  readonly #byStrategy = new Map<string, Set<OpenIntent>>()
-  readonly #withEther = new Set<OpenSwap>()
+export class OpenIntents<Open extends { state: OrderState; readonly intent: Intent }> extends Map<
+  IntentId,
+  Open
+> {
+  readonly #mostOf: (intent: Intent) => Most
+  readonly #byStrategy = new Map<string, Set<Open>>()
+  readonly #withEther = new Set<Open>()
   /** By token, then by shown token. */
   readonly #planned = new Map<Address, Map<Address, bigint>>()
 
-  override set(id: IntentId, open: OpenIntent): this {
+  /** `mostOf`: the most that an order of an intent may take. */
+  constructor(mostOf: (intent: Intent) => Most) {
+    super()
+    this.#mostOf = mostOf
+  }
+
+  override set(id: IntentId, open: Open): this {
     this.#forget(this.get(id))
-    const { strategy } = open.intent
-    const own = this.#byStrategy.get(strategy) ?? new Set()
-    this.#byStrategy.set(strategy, own.add(open))
-    const swap = swapOf(open)
-    if (swap?.intent.sell.native || swap?.intent.buy.native) this.#withEther.add(swap)
+    const { intent } = open
+    const own = this.#byStrategy.get(intent.strategy) ?? new Set()
+    this.#byStrategy.set(intent.strategy, own.add(open))
+    if ('sell' in intent && (intent.sell.native || intent.buy.native)) this.#withEther.add(open)
     this.#count(open, 1n)
     return super.set(id, open)
   }
@@ -40,18 +47,18 @@ export class OpenIntents extends Map<IntentId, OpenIntent> {
     super.clear()
   }
 
-  move(open: OpenIntent, to: OrderState): void {
+  move(open: Open, to: OrderState): void {
     this.#count(open, -1n)
     open.state = to
     this.#count(open, 1n)
   }
 
-  of(strategy: string): ReadonlySet<OpenIntent> {
-    return this.#byStrategy.get(strategy) ?? NONE
+  of(strategy: string): ReadonlySet<Open> {
+    return this.#byStrategy.get(strategy) ?? new Set()
   }
 
   /** Swaps that sell or buy ETH. */
-  get withEther(): ReadonlySet<OpenSwap> {
+  get withEther(): ReadonlySet<Open> {
     return this.#withEther
   }
 
@@ -63,20 +70,19 @@ export class OpenIntents extends Map<IntentId, OpenIntent> {
     return [...sums.values()].reduce((total, sum) => total + sum, 0n)
   }
 
-  #forget(open: OpenIntent | undefined): void {
+  #forget(open: Open | undefined): void {
     if (open === undefined) return
     const { strategy } = open.intent
     const own = this.#byStrategy.get(strategy)
     own?.delete(open)
     if (own?.size === 0) this.#byStrategy.delete(strategy)
-    const swap = swapOf(open)
-    if (swap !== undefined) this.#withEther.delete(swap)
+    this.#withEther.delete(open)
     this.#count(open, -1n)
   }
 
-  #count({ state, intent }: OpenIntent, sign: bigint): void {
+  #count({ state, intent }: Open, sign: bigint): void {
     if (state !== 'planned') return
-    const { token, amount, shown } = projectionOf(intent).mostOf(intent)
+    const { token, amount, shown } = this.#mostOf(intent)
     const sums = this.#planned.get(token.address) ?? new Map<Address, bigint>()
     sums.set(shown.address, (sums.get(shown.address) ?? 0n) + sign * amount)
     this.#planned.set(token.address, sums)

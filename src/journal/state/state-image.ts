@@ -1,3 +1,4 @@
+import { projectionOf } from '../../venues/projections.ts'
 import { sumAgain } from '../projections/exposures.ts'
 import type { DaemonState, StrategyRecord } from './daemon-state.ts'
 import { OpenIntents } from './open-intents.ts'
@@ -43,7 +44,7 @@ const FIELDS: { readonly [Field in StateField]: Kept<DaemonState[Field], StateIm
   strategies: map(strategyImage, strategyOf),
   // Reducers change these in place, so image and state need separate copies.
   intents: {
-    empty: () => new OpenIntents(),
+    empty: () => new OpenIntents((intent) => projectionOf(intent).mostOf(intent)),
     imageOf: (held) => Array.from(held, ([id, open]) => [id, { ...open }]),
     restored(held, image) {
       held.clear()
