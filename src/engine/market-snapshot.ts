@@ -1,14 +1,9 @@
-import {
-  acceptPath,
-  type PairPriceAnswer,
-  type PriceFeed,
-  type PricePath,
-} from '../domain/money/price.ts'
+import { acceptPath, type PriceFeed } from '../domain/money/price.ts'
 import { type Asset, shownToken, type Token } from '../domain/money/token.ts'
 import { type Address, type BaseUnits, baseUnits, minOf } from '../domain/money/units.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import type { AccountLimits } from '../domain/settings.ts'
-import type { SpendingCaps, TokenPair } from '../domain/strategy.ts'
+import { NO_CAPS, type SpendingCaps, type TokenPair } from '../domain/strategy.ts'
 import { NO_MEMORY } from '../domain/strategy-memory.ts'
 import { liveSum } from '../journal/projections/exposures.ts'
 import { usedInTotal } from '../journal/projections/limits.ts'
@@ -20,7 +15,7 @@ import { assetKey, availableOf, type MarketView, pairKey } from '../strategies/d
 import { assetsOf, kindOf, pairsOf, type Strategy } from '../strategies/registry.ts'
 import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
 import type { OrderContext } from '../venues/context.ts'
-import { openSwaps, promisedBy } from '../venues/swap/swap-projection.ts'
+import { promisedBy, swapOf } from '../venues/swap/swap-projection.ts'
 
 /** ETH in wei that a strategy selling ETH keeps for gas. */
 export const GAS_RESERVE_WEI = 10n ** 15n
@@ -64,26 +59,18 @@ export function viewOf(
   },
 ): MarketView {
   const { strategy, slotSeconds, pairs = pairsOf(strategy) } = slot
-  const { state, owner, pricePath } = context
+  const { state, owner } = context
+  const kind = kindOf(strategy)
   const record = state.strategies.get(strategy.name)
-  const entry = kindOf(strategy).entry(strategy)
+  const entry = kind.entry(strategy)
   const available = new Map<Address, bigint>()
   const held = new Map<Address, bigint>()
-  const spent = new Map<Address, BaseUnits>()
-  const promised = new Map<Address, BaseUnits>()
-  for (const asset of assetsOf(strategy)) {
-    const { token } = asset
-    const inFlight = promisedBy(state, token, strategy.name)
-    promised.set(token.address, baseUnits(inFlight))
-    spent.set(token.address, baseUnits((record?.spent.get(token.address) ?? 0n) + inFlight))
+  for (const asset of kind.assets(strategy)) {
     const amount = heldOf(context, chain, asset)
     if (amount === undefined) continue
     held.set(assetKey(asset), amount)
     available.set(assetKey(asset), freeOf(context, amount, asset))
   }
-  const prices = new Map<string, PairPriceAnswer>()
-  for (const { sell, buy } of pairs)
-    prices.set(pairKey(sell, buy), priceAt(chain, pricePath(sell, buy)))
   return {
     slotSeconds,
     nowSeconds: chain.blockTimeSeconds,
@@ -91,11 +78,10 @@ export function viewOf(
     owner,
     available,
     held,
-    prices,
+    prices: pricesAt(chain, pairs, context.pricePath),
     orderCaps: orderCapsOf(state, strategy, context.account),
     memory: record?.memory ?? NO_MEMORY,
-    spent,
-    promised,
+    ...(kind.slicedTotal(strategy) === undefined ? NOTHING_SOLD : soldOf(state, strategy)),
     entry: entry && purchaseOf(state, entry.of, entry),
   }
 }
@@ -107,15 +93,51 @@ function startOf(state: DaemonState, strategy: Strategy): SlotSeconds | undefine
   return schedule.type === 'interval' ? schedule.startSeconds : undefined
 }
 
-/** Prices of each block that was read: all strategies of a tick share them. */
-const accepted = new WeakMap<ChainView, Map<PricePath | undefined, PairPriceAnswer>>()
+type Sold = Pick<MarketView, 'spent' | 'promised'>
 
-function priceAt(chain: ChainView, path: PricePath | undefined): PairPriceAnswer {
-  const known = accepted.get(chain) ?? new Map<PricePath | undefined, PairPriceAnswer>()
-  accepted.set(chain, known)
-  const answer = known.get(path) ?? acceptPath(path, chain.readings, chain.blockTimeSeconds)
-  known.set(path, answer)
-  return answer
+const NOTHING_SOLD: Sold = { spent: new Map(), promised: new Map() }
+
+function soldOf(state: DaemonState, strategy: Strategy): Sold {
+  const spent = new Map<Address, BaseUnits>()
+  const promised = new Map<Address, BaseUnits>()
+  const before = state.strategies.get(strategy.name)?.spent
+  for (const { token } of assetsOf(strategy)) {
+    const inFlight = promisedBy(state, token, strategy.name)
+    promised.set(token.address, baseUnits(inFlight))
+    spent.set(token.address, baseUnits((before?.get(token.address) ?? 0n) + inFlight))
+  }
+  return { spent, promised }
+}
+
+type Prices = MarketView['prices']
+type PricePathOf = OrderContext['pricePath']
+
+/** Prices of each block that was read, by pairs: all strategies of a tick share them. */
+const accepted = new WeakMap<
+  ChainView,
+  { readonly pricePath: PricePathOf; readonly byPairs: Map<string, Prices> }
+>()
+
+function pricesAt(chain: ChainView, pairs: readonly TokenPair[], pricePath: PricePathOf): Prices {
+  let known = accepted.get(chain)
+  if (known?.pricePath !== pricePath) {
+    known = { pricePath, byPairs: new Map() }
+    accepted.set(chain, known)
+  }
+  let keys = ''
+  for (const { sell, buy } of pairs) keys += `${pairKey(sell, buy)} `
+  let prices = known.byPairs.get(keys)
+  if (prices === undefined) {
+    const { readings, blockTimeSeconds } = chain
+    prices = new Map(
+      pairs.map(({ sell, buy }) => [
+        pairKey(sell, buy),
+        acceptPath(pricePath(sell, buy), readings, blockTimeSeconds),
+      ]),
+    )
+    known.byPairs.set(keys, prices)
+  }
+  return prices
 }
 
 /** The lowest cap per token. An exhausted total is left out, because the cap itself reports it. */
@@ -124,22 +146,25 @@ function orderCapsOf(
   { name, limits }: Strategy,
   account: AccountLimits,
 ): ReadonlyMap<Address, BaseUnits> {
+  const given = [
+    ...[limits.perOrder, limits.perHour, limits.perDay, limits.perWeek],
+    ...[account.perOrder, account.perHour, account.perDay, account.perWeek],
+  ].filter(({ size }) => size > 0)
+  const [only = NO_CAPS] = given
+  if (given.length <= 1 && limits.total.size === 0 && account.total.size === 0) return only
   const least = new Map<Address, BaseUnits>()
   const cut = (cap: bigint, token: Address): void => {
     least.set(token, baseUnits(minOf(cap, least.get(token) ?? cap)))
   }
-  const cutBy = (caps: SpendingCaps, strategy: string | undefined): void => {
-    caps.perOrder.forEach(cut)
-    caps.perHour.forEach(cut)
-    caps.perDay.forEach(cut)
-    caps.perWeek.forEach(cut)
-    for (const [token, cap] of caps.total) {
+  for (const caps of given) caps.forEach(cut)
+  const cutByTotal = ({ total }: SpendingCaps, strategy: string | undefined): void => {
+    for (const [token, cap] of total) {
       const left = cap - usedInTotal(state, { token, strategy })
       if (left > 0n) cut(left, token)
     }
   }
-  cutBy(limits, name)
-  cutBy(account, undefined)
+  cutByTotal(limits, name)
+  cutByTotal(account, undefined)
   return least
 }
 
@@ -177,13 +202,7 @@ function entryInput(strategy: Strategy, { entry }: MarketView): Pick<DecisionInp
 
 /** Unreserved balance: the balance minus live permits and unsigned intents. */
 export function freeOf({ state }: Pick<ViewContext, 'state'>, held: bigint, asset: Asset): bigint {
-  let planned = 0n
-  for (const open of openSwaps(state)) {
-    if (open.state !== 'planned') continue
-    const { sell } = open.intent
-    if (sell.token.address !== asset.token.address) continue
-    if (sell.native === asset.native) planned += open.intent.maxSell
-  }
+  const planned = state.intents.planned(asset.token.address, assetKey(asset))
   if (asset.native) return held - GAS_RESERVE_WEI - planned
   return held - liveSum(state, asset.token.address) - planned - heldForEth(state, asset.token)
 }
@@ -202,7 +221,10 @@ export function heldOf(
 /** WETH reserved for orders of ETH strategies: wrapped but not sold, or bought but not unwrapped. */
 function heldForEth(state: DaemonState, token: Token): bigint {
   let held = 0n
-  for (const { intent, state: at, fill } of openSwaps(state)) {
+  for (const open of state.intents.withEther) {
+    const swap = swapOf(open)
+    if (swap === undefined) continue
+    const { intent, state: at, fill } = swap
     const { sell, buy } = intent
     if (buy.native && buy.token.address === token.address) held += fill?.received ?? 0n
     if (at !== 'planned' || !sell.native || sell.token.address !== token.address) continue

@@ -3,7 +3,7 @@ import type { Address } from '../domain/money/units.ts'
 import type { IntentId } from '../domain/order/intent.ts'
 import { CLOCK_SKEW_MS_MAX } from '../domain/policy.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
-import type { StrategyMemory } from '../domain/strategy-memory.ts'
+import { NO_MEMORY, type StrategyMemory } from '../domain/strategy-memory.ts'
 import { type SlotOpened, slotClosed, slotOpened } from '../journal/events/strategy/slots.ts'
 import { type StrategyPaused, strategyPaused } from '../journal/events/strategy/stops.ts'
 import type { DecisionInputs } from '../journal/records.ts'
@@ -265,6 +265,7 @@ function considerSwap(
 
 /** Keeps the drawdown's entries in the strategy's memory. */
 function remembering(decision: Decision, before: StrategyMemory, also: StrategyMemory): Decision {
+  if (also === NO_MEMORY) return decision
   const memory = { ...(decision.memory ?? before), ...also }
   if (decision.tag === 'skip' || decision.memoryOnFill === undefined) return { ...decision, memory }
   return { ...decision, memory, memoryOnFill: { ...decision.memoryOnFill, ...also } }

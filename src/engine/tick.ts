@@ -82,7 +82,9 @@ export function createAgenda(input: AgendaInput) {
   }
 }
 
-type MarketSnapshot = { readonly view: ChainView | undefined; readonly heads: Heads }
+/** `report`: of a large tick, whose decisions come first. */
+type MarketRead = { readonly view: ChainView | undefined; readonly report?: () => void }
+type MarketSnapshot = MarketRead & { readonly heads: Heads }
 
 /**
  * Handles due slots with one market read, and keeps failed ones for later. Works in slices, so that thousands of slots do not
@@ -128,6 +130,7 @@ class TickHandler {
       const taken = await this.#takeAll(part, snapshot, isLarge ? skips : undefined)
       finish(taken)
     }
+    snapshot.report?.()
     for (let from = 0; from < skips.length; from += RECORDED_AT_ONCE) {
       // A stop records what is decided without a pause.
       if (from > 0 && !closing.aborted) await ports.clock.sleep(0)
@@ -155,7 +158,7 @@ class TickHandler {
   }
 
   /** Decides only the first owed slot, because the market read after it decides the next. */
-  #ask({ strategy, due, atMs: nowMs }: Believed, view: ChainView | undefined): void {
+  #ask({ strategy, due, atMs: nowMs }: Owed, view: ChainView | undefined): void {
     const { context, fail } = this.#input
     const [slotSeconds] = due.open
     if (slotSeconds === undefined) this.#upcoming.refresh(strategy)
@@ -194,28 +197,31 @@ class TickHandler {
   async #read(due: readonly Strategy[], nowMs: number): Promise<MarketSnapshot> {
     const { context } = this.#input
     const hasCalls = due.some(makesCalls)
-    const [view, calls] = await Promise.all([
+    const [market, calls] = await Promise.all([
       this.#readMarket(due, nowMs),
       hasCalls ? comparedHead(context) : undefined,
       due.every(makesCalls) ? undefined : hearServiceClock(context),
     ])
-    return { view, heads: headsOf(context, { swaps: view?.blockTimeSeconds, calls }) }
+    const swaps = market.view?.blockTimeSeconds
+    return { ...market, heads: headsOf(context, { swaps, calls }) }
   }
 
-  async #readMarket(due: readonly Strategy[], nowMs: number): Promise<ChainView | undefined> {
+  async #readMarket(due: readonly Strategy[], nowMs: number): Promise<MarketRead> {
     const { context } = this.#input
     const isReport = this.#isReportDue(nowMs, due.length > 0)
     const wanted = marketOf(wantedBy(due), context.pricePath)
-    const { tokens } = wanted
     const view = await readMarket(context, isReport ? this.#input : wanted)
-    if (view !== undefined) this.#report(view, { isReport, tokens, nowMs })
-    else {
+    if (view !== undefined) {
+      const report = (): void => this.#report(view, { ...wanted, isReport, nowMs })
+      if (due.length > DECIDED_AT_ONCE) return { view, report }
+      report()
+    } else {
       this.#retryAtMs = context.ports.clock.now() + VIEW_RETRY_MS
       // A feed that no due slot uses may have failed the report; it must not delay those slots.
       if (isReport && due.length > 0) this.#reportedAtMs = nowMs
       if (isReport) this.#isFirst = false
     }
-    return view
+    return { view }
   }
 
   #isReportDue(nowMs: number, hasDue = false): boolean {
@@ -242,13 +248,13 @@ class TickHandler {
    * swaps, with the service's clock. A wrong clock would open, miss or skip slots too early. Without a trusted time, slots
    * stay owed and are retried soon.
    */
-  async #believed(due: readonly Strategy[], heads: Heads): Promise<readonly Believed[]> {
+  async #believed(due: readonly Strategy[], heads: Heads): Promise<readonly Owed[]> {
     const { context } = this.#input
     const { clock, observe } = context.ports
     const { swaps, calls } = comparedClocks(context, heads)
     const atMs = clock.now()
     const conflicts = new Set<string>()
-    const owed: Believed[] = []
+    const owed: Owed[] = []
     let counted = 0
     for (const strategy of due) {
       const time = makesCalls(strategy) ? calls : swaps
@@ -259,7 +265,7 @@ class TickHandler {
       }
       const owing = this.#upcoming.dueOf(strategy, atMs)
       if (owing === undefined) continue
-      owed.push({ ...owing, atMs })
+      owed.push(owing)
       counted += countedOf(owing)
       if (counted < COUNTED_AT_ONCE) continue
       counted = 0
@@ -271,7 +277,7 @@ class TickHandler {
 
   /** Decides owed slots in order, up to one that waits, and records them; a lone plain skip goes to `skips`, if given. */
   #take(
-    { strategy, due, atMs: nowMs }: Believed,
+    { strategy, due, atMs: nowMs }: Owed,
     view: ChainView | undefined,
     skips: Skipped[] | undefined,
   ): readonly Handled[] {
@@ -294,9 +300,6 @@ class TickHandler {
     this.#upcoming.postpone(strategy, { nowMs, ms, ...(unready && { unready }) })
   }
 }
-
-/** Owed slots with the trusted time, epoch ms, that decides them. */
-type Believed = Owed & { readonly atMs: number }
 
 /** A strategy and the records of its slots; `waitsMs` if one is left. */
 type Handled = {

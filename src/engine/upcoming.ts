@@ -28,7 +28,8 @@ type Unready = { readonly slot: SlotSeconds; readonly sinceMs: number; readonly 
 /** Epoch ms. */
 type Pause = { readonly sinceMs: number; readonly untilMs: number }
 
-export type Owed = { readonly strategy: Strategy; readonly due: Due }
+/** Slots that a strategy owes at a time, epoch ms. */
+export type Owed = { readonly strategy: Strategy; readonly due: Due; readonly atMs: number }
 
 /** True if the journal counts the strategy's slots by its current schedule. */
 export function isEntered(
@@ -176,11 +177,11 @@ export class Upcoming {
     const schedule = scheduleOf(state, strategy)
     const startedAtMs = this.#startedAtMs() ?? nowMs
     if (lastSlotSeconds < next.slot && isAlone(schedule, next.slot, { nowMs, startedAtMs }))
-      return { strategy, due: { missed: undefined, open: [next.slot] } }
+      return { strategy, due: { missed: undefined, open: [next.slot] }, atMs: nowMs }
     const due = dueSlots({ strategy: name, schedule, lastSlotSeconds, nowMs, startedAtMs })
-    if (due.missed === undefined) return { strategy, due }
+    if (due.missed === undefined) return { strategy, due, atMs: nowMs }
     const detail = `${this.#causeOf(name, due.missed, nowMs)}; ${ruleText(schedule, due, this.#startedAtMs())}`
-    return { strategy, due: { ...due, missed: { ...due.missed, detail } } }
+    return { strategy, due: { ...due, missed: { ...due.missed, detail } }, atMs: nowMs }
   }
 
   /** Why slots were not handled in time, from what this process observed. */

@@ -20,8 +20,11 @@ const known = new WeakMap<Strategy, string>()
  * its params. Journaled with each intent, so an upgrade that changes decisions drops unsigned orders and nothing else.
  */
 export function termsOf(strategy: Strategy, versionOf: VersionOf): string {
-  const text = known.get(strategy) ?? digestOf(textOf(strategy))
-  known.set(strategy, text)
+  let text = known.get(strategy)
+  if (text === undefined) {
+    text = digestOf(textOf(strategy))
+    known.set(strategy, text)
+  }
   return asksModule(strategy) ? digestOf(`${text} ${versionOf(strategy)}`) : text
 }
 

@@ -159,11 +159,9 @@ function slotEnds(context: ClosingContext, { intent }: OpenIntent, end: End): Jo
 }
 
 function isLastOfSlot(context: ClosingContext, open: OpenIntent): boolean {
-  for (const other of context.ports.journal.state.intents.values()) {
-    if (other === open) continue
-    const { strategy, slotSeconds } = other.intent
-    if (strategy === open.intent.strategy && slotSeconds === open.intent.slotSeconds) return false
-  }
+  const { strategy, slotSeconds } = open.intent
+  for (const other of context.ports.journal.state.intents.of(strategy))
+    if (other !== open && other.intent.slotSeconds === slotSeconds) return false
   return true
 }
 

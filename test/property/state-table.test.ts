@@ -19,6 +19,7 @@ import { exactParse, exactStringify } from '../../src/store/file/exact-json.ts'
 import { encodeRecords, GENESIS } from '../../src/store/file/journal-codec.ts'
 import { openJournal } from '../../src/store/file/journal-file.ts'
 import { readJournal } from '../../src/store/file/journal-snapshot.ts'
+import { copyOf } from '../support/state/copy-of.ts'
 import { legalEvents } from '../support/state/state-moves.ts'
 
 type Step = { readonly choice: number; readonly hours: number }
@@ -121,7 +122,7 @@ describe('the fields of the state', () => {
   test('are all in an image, which restores them into another state', () => {
     for (const [index, state] of lives.entries()) {
       const other = lives[(index + 1) % lives.length] ?? emptyState()
-      const restored = structuredClone(other)
+      const restored = copyOf(other)
       restoreState(restored, exactParse(exactStringify(imageOf(state))) as StateImage)
       for (const field of STATE_FIELDS) expect(restored[field], field).toEqual(state[field])
     }
@@ -170,7 +171,7 @@ describe('the reducer', () => {
         steps({ minLength: 1, maxLength: 25 }),
         (life, otherLife) => {
           const { state } = runDaemon(life)
-          const before = structuredClone(state)
+          const before = copyOf(state)
           const foreign = runDaemon(otherLife).timeline.map(([event]) => event)
           const refused = foreign.filter((event) => isRefused(before, event))
           for (const event of refused) {
@@ -233,7 +234,7 @@ describe('the reducer', () => {
 
 function isRefused(state: DaemonState, event: JournalEvent): boolean {
   try {
-    reduce(structuredClone(state), event, 1_900_000_000_000)
+    reduce(copyOf(state), event, 1_900_000_000_000)
     return false
   } catch {
     return true

@@ -14,6 +14,7 @@ import type { DaemonState } from '../../src/journal/state/daemon-state.ts'
 import { emptyState } from '../../src/journal/state/state-image.ts'
 import type { Journal } from '../../src/ports.ts'
 import { fingerprint } from '../support/random-hex.ts'
+import { copyOf } from '../support/state/copy-of.ts'
 import { never, type SimulatedProcess } from './process.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
@@ -171,7 +172,7 @@ export class SimulatedDisk {
     for (const { event, atMs } of records.slice(this.#reducedRecords))
       reduce(this.#reduced, event, atMs)
     this.#reducedRecords = records.length
-    return structuredClone(this.#reduced)
+    return copyOf(this.#reduced)
   }
 }
 
@@ -324,7 +325,7 @@ export function createSimulatedJournal(options: SimulatedJournalOptions): Journa
  */
 function applyAll(state: DaemonState, records: readonly JournalRecord[]): readonly Recorded[] {
   if (records.length > 1) {
-    const rehearsal = structuredClone(state)
+    const rehearsal = copyOf(state)
     for (const { event, atMs } of records) reduce(rehearsal, event, atMs)
   }
   return records.map((record) => reduceRecorded(state, record.event, record))

@@ -39,6 +39,15 @@ test('promtool accepts an exposition with values of every kind', async () => {
   expect(await lint(text)).toEqual({ code: 0, stdout: '', stderr: '' })
 })
 
+test('promtool accepts an exposition of more strategies than have buckets of their own', async () => {
+  const metrics = createMetrics({ version: '1' })
+  for (let at = 0; at < 300; at += 1)
+    metrics.againstFeed.observe({ strategy: `strategy-${at}` }, at)
+  const text = await metrics.render()
+  expect(text).toContain('tranched_execution_vs_feed_bps_bucket{le="200"}')
+  expect(await lint(text)).toEqual({ code: 0, stdout: '', stderr: '' })
+})
+
 test('promtool rejects a gauge that calls itself a total', async () => {
   const { code, stderr } = await lint('# HELP a_total x\n# TYPE a_total gauge\na_total 1\n')
   expect(code).not.toBe(0)

@@ -28,12 +28,10 @@ type DecidedSlot = {
  */
 function crowdedHit(input: DecidedSlot, query: LimitQuery): LimitHit | undefined {
   const { state, strategy, slotSeconds, nowMs } = input
-  const planned = { own: 0n, account: 0n }
-  for (const { state: at, intent } of state.intents.values()) {
+  const planned = { own: 0n, account: state.intents.planned(query.token.address) }
+  for (const { state: at, intent } of state.intents.of(strategy.name)) {
     const { token, amount } = projectionOf(intent).mostOf(intent)
-    if (at !== 'planned' || token.address !== query.token.address) continue
-    planned.account += amount
-    if (intent.strategy === strategy.name) planned.own += amount
+    if (at === 'planned' && token.address === query.token.address) planned.own += amount
   }
   if (planned.account === 0n) return undefined
   const hit = limitHit(state, { ...query, planned })

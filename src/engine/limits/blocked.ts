@@ -101,9 +101,8 @@ function freeAgain(ms: number): string {
 function lastStartMs(state: DaemonState, strategy: string | undefined): number | undefined {
   let last =
     strategy === undefined ? state.lastOrderAtMs : state.strategies.get(strategy)?.lastOrderAtMs
-  for (const open of state.intents.values()) {
-    if (strategy === undefined || open.intent.strategy === strategy)
-      last = Math.max(last ?? 0, Math.min(open.openedAtMs, open.intent.startBeforeMs))
-  }
+  const { intents } = state
+  for (const open of strategy === undefined ? intents.values() : intents.of(strategy))
+    last = Math.max(last ?? 0, Math.min(open.openedAtMs, open.intent.startBeforeMs))
   return last
 }

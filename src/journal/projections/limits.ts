@@ -12,7 +12,6 @@ import { formatInstant } from '../../domain/schedule/civil-date.ts'
 import type { AccountLimits, ApprovalPolicy } from '../../domain/settings.ts'
 import type { SpendingCaps, StrategyLimits } from '../../domain/strategy.ts'
 import { durationText } from '../../domain/text/duration.ts'
-import { openSwaps } from '../../venues/swap/swap-projection.ts'
 import type { DaemonState } from '../state/daemon-state.ts'
 import {
   liveSum,
@@ -249,7 +248,8 @@ export function approvalOf(
   query: DayQuery & { readonly approval: ApprovalPolicy },
 ): bigint {
   const { address: token } = query.token
-  const required = liveSum(state, token) + plannedSells(state, token)
+  // Covers several orders of one slot at once: a new approval replaces the previous one.
+  const required = liveSum(state, token) + state.intents.planned(token)
   switch (query.approval) {
     case 'exact':
       return required
@@ -258,12 +258,4 @@ export function approvalOf(
     case 'unlimited':
       return UNLIMITED
   }
-}
-
-/** Covers several orders of one slot at once: a new approval replaces the previous one. */
-function plannedSells(state: DaemonState, token: Address): bigint {
-  let sum = 0n
-  for (const { state: at, intent } of openSwaps(state))
-    if (at === 'planned' && intent.sell.token.address === token) sum += intent.maxSell
-  return sum
 }

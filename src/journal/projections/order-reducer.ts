@@ -118,18 +118,19 @@ export function openTransaction(state: DaemonState, id: string): OpenTransaction
   return open
 }
 
-export function takeStep(open: OpenIntent, step: OrderStep): void {
-  open.state = nextState(open.state, step)
+export function takeStep({ intents }: DaemonState, open: OpenIntent, step: OrderStep): void {
+  intents.move(open, nextState(open.state, step))
 }
 
 /** Takes a step of the current attempt. Throws InvariantError for another attempt. */
 export function stepAttempt<Open extends OpenIntent>(
+  state: DaemonState,
   open: Open,
   event: { readonly step: OrderStep; readonly attempt: number },
 ): Open {
   if (open.attempt !== event.attempt)
     throw new InvariantError(`${open.intent.id}: attempt ${event.attempt} is not the current one`)
-  takeStep(open, event.step)
+  takeStep(state, open, event.step)
   return open
 }
 

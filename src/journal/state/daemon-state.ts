@@ -1,7 +1,7 @@
 import type { Address, BaseUnits, Hex } from '../../domain/money/units.ts'
 import type { CallRecord, DelegationDraft } from '../../domain/order/call.ts'
 import type { ContractCode, TrustedContract } from '../../domain/order/contract.ts'
-import type { CallIntent, IntentId, Outcome, SwapIntent } from '../../domain/order/intent.ts'
+import type { CallIntent, Outcome, SwapIntent } from '../../domain/order/intent.ts'
 import type { Verdict } from '../../domain/order/manual-resolution.ts'
 import type { OrderState } from '../../domain/order/order.ts'
 import type { PermitRecord } from '../../domain/order/permit.ts'
@@ -9,6 +9,7 @@ import type { Mode } from '../../domain/settings.ts'
 import type { StrategyMemory } from '../../domain/strategy-memory.ts'
 import type { ExposureTotals } from '../projections/exposures.ts'
 import type { CloseReason, Execution, Fill, PauseCause, TransactionRecord } from '../records.ts'
+import type { OpenIntents } from './open-intents.ts'
 
 type OpenBase = {
   state: OrderState
@@ -208,7 +209,7 @@ export type DaemonState = ExposureTotals & {
   /** Unsold purchases of each strategy, by strategy and tokens (`purchaseOf`). */
   readonly purchases: Map<string, Purchase>
   readonly strategies: Map<string, StrategyRecord>
-  readonly intents: Map<IntentId, OpenIntent>
+  readonly intents: OpenIntents<OpenIntent>
   readonly transactions: Map<string, OpenTransaction>
   /** Outcomes of ended transactions of open intents or unfinal calls, by transaction id. */
   readonly endedTransactions: Map<string, 'mined' | 'reverted' | 'lost'>

@@ -1,5 +1,7 @@
+import { projectionOf } from '../../venues/projections.ts'
 import { sumAgain } from '../projections/exposures.ts'
 import type { DaemonState, StrategyRecord } from './daemon-state.ts'
+import { OpenIntents } from './open-intents.ts'
 
 type Entries<Held> = Held extends ReadonlyMap<infer Key, infer Value> ? [Key, Value][] : Held
 
@@ -40,10 +42,15 @@ const FIELDS: { readonly [Field in StateField]: Kept<DaemonState[Field], StateIm
   purchases: map(),
   strategies: map(strategyImage, strategyOf),
   // Reducers change these in place, so image and state need separate copies.
-  intents: map(
-    (open) => ({ ...open }),
-    (open) => ({ ...open }),
-  ),
+  intents: {
+    empty: () => new OpenIntents((intent) => projectionOf(intent).mostOf(intent)),
+    imageOf: (held) => Array.from(held, ([id, open]) => [id, { ...open }]),
+    restored(held, image) {
+      held.clear()
+      for (const [id, open] of image) held.set(id, { ...open })
+      return held
+    },
+  },
   exposures: map(),
   transactions: map(),
   endedTransactions: map(),

@@ -99,34 +99,51 @@ export function createStrategySeries<Label extends string>(
   }
 }
 
+/**
+ * Strategies with buckets of their own: a strategy's buckets take a kilobyte. Those of later ones are counted together,
+ * without a label, so that sums over all strategies stay right at every `le`.
+ */
+const OWN_BUCKETS_MAX = 250
+
 /** A histogram per strategy, from its first observation. `buckets` ascend. */
 export function createStrategyHistogram(
   description: Omit<Description<never>, 'labelNames'> & { readonly buckets: readonly number[] },
 ) {
   const { name, buckets } = description
-  const rows = new Map<string, { readonly counts: number[]; sum: number }>()
-  function* lines(): Generator<string> {
-    for (const [strategy, { counts, sum }] of rows) {
-      const labels = `strategy="${strategy}"`
-      let text = ''
-      let count = 0
-      for (const [index, le] of [...buckets, '+Inf'].entries()) {
-        count += counts[index] ?? 0
-        text += `${name}_bucket{${labels},le="${le}"} ${count}\n`
-      }
-      yield `${text}${name}_sum{${labels}} ${sum}\n${name}_count{${labels}} ${count}\n`
+  const rows = new Map<string, { readonly counts: number[]; count: number; sum: number }>()
+  const shared = buckets.map(() => 0)
+  const bucketLines = (counts: readonly number[], label = ''): string => {
+    let text = ''
+    let below = 0
+    for (const [index, le] of buckets.entries()) {
+      below += counts[index] ?? 0
+      text += `${name}_bucket{${label}le="${le}"} ${below}\n`
     }
+    return text
+  }
+  function* lines(): Generator<string> {
+    for (const [strategy, { counts, count, sum }] of rows) {
+      const label = `strategy="${strategy}"`
+      const own = counts === shared ? '' : bucketLines(counts, `${label},`)
+      const all = `${name}_bucket{${label},le="+Inf"} ${count}\n`
+      yield `${own}${all}${name}_sum{${label}} ${sum}\n${name}_count{${label}} ${count}\n`
+    }
+    if (rows.size > OWN_BUCKETS_MAX) yield bucketLines(shared)
   }
   return {
     name,
     labelNames: ['strategy'],
     observe(labels: Labels<'strategy'>, value: number): void {
       const strategy = escaped(labels.strategy)
-      const row = rows.get(strategy) ?? { counts: buckets.map(() => 0).concat(0), sum: 0 }
+      const row = rows.get(strategy) ?? {
+        counts: rows.size < OWN_BUCKETS_MAX ? buckets.map(() => 0) : shared,
+        count: 0,
+        sum: 0,
+      }
       rows.set(strategy, row)
       const within = buckets.findIndex((bound) => value <= bound)
-      const index = within < 0 ? buckets.length : within
-      row.counts[index] = (row.counts[index] ?? 0) + 1
+      if (within >= 0) row.counts[within] = (row.counts[within] ?? 0) + 1
+      row.count += 1
       row.sum += value
     },
     text: () => parts({ ...description, type: 'histogram' }, lines()),

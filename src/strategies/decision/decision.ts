@@ -25,7 +25,10 @@ export type MarketView = {
   /** Maximum that one order can ever sell of a token under all caps. */
   readonly orderCaps: ReadonlyMap<Address, BaseUnits>
   readonly memory: StrategyMemory
-  /** Base units spent since the beginning, plus the amount that pending orders may still spend, by token. */
+  /**
+   * Base units spent since the beginning, plus the amount that pending orders may still spend, by token. Empty for a strategy
+   * without a total.
+   */
   readonly spent: ReadonlyMap<Address, BaseUnits>
   /** The part of `spent` that pending orders may still spend. */
   readonly promised: ReadonlyMap<Address, BaseUnits>

@@ -2,7 +2,7 @@ import { amountText } from '../../domain/money/amount-text.ts'
 import { type Asset, shownToken, type Token } from '../../domain/money/token.ts'
 import { BPS, formatAmount, maxOf, mulDivDown, PAR, type Ratio } from '../../domain/money/units.ts'
 import type { TokenPair } from '../../domain/strategy.ts'
-import type { StrategyMemory } from '../../domain/strategy-memory.ts'
+import { NO_MEMORY, type StrategyMemory } from '../../domain/strategy-memory.ts'
 import type { Portfolio, PriceBand } from '../kind.ts'
 import { kindOf, type Strategy } from '../registry.ts'
 import { assetKey, type MarketView, priceOf } from './decision.ts'
@@ -28,7 +28,8 @@ export function drawdownOf(
 ): Drawdown {
   const { drawdownBps } = strategy.limits
   const portfolio = kindOf(strategy).portfolio?.(strategy)
-  if (drawdownBps === undefined || portfolio === undefined) return { tag: 'within', memory: {} }
+  if (drawdownBps === undefined || portfolio === undefined)
+    return { tag: 'within', memory: NO_MEMORY }
   const asset = portfolio.assets.find((each) => !view.held.has(assetKey(each)))
   if (asset !== undefined) return { tag: 'unreadable', asset }
   const since = sinceText(portfolio, resumedAtMs)

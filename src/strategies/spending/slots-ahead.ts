@@ -20,6 +20,7 @@ const NAMED_MAX = 500
 
 /** A strategy's schedule with its first slot, if the journal has one for this very schedule. */
 export function scheduleOf(state: DaemonState, { name, schedule }: Strategy): Schedule {
+  if (schedule.type === 'cron') return schedule
   const anchor = state.strategies.get(name)?.anchor
   return anchor === undefined || anchor.scheduleKey !== scheduleKey(schedule)
     ? schedule

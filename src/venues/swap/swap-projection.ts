@@ -132,19 +132,20 @@ const NO_SWAPS: readonly OpenSwap[] = []
 /** Base units of a token that a strategy's pending orders may still spend, signed or not. */
 export function promisedBy(state: DaemonState, token: Token, strategy: string): bigint {
   let planned = 0n
-  for (const { intent, state: at } of openSwaps(state)) {
-    if (at !== 'planned' || intent.strategy !== strategy) continue
-    if (intent.sell.token.address === token.address) planned += intent.maxSell
-  }
+  for (const { intent, state: at } of state.intents.of(strategy))
+    if (at === 'planned' && isSwap(intent) && intent.sell.token.address === token.address)
+      planned += intent.maxSell
   return planned + liveSum(state, token.address, strategy)
 }
 
 /** Permit2 nonces of other live permits. If two permits had one nonce, its use would not show which one settled. */
 export function liveNonces(state: DaemonState, except: SwapIntent): ReadonlySet<bigint> {
   const nonces = new Set<bigint>()
-  for (const { intent, permit, state: at } of openSwaps(state))
-    if (permit !== undefined && intent.id !== except.id && hasLiveAuthorization(at))
-      nonces.add(permit.nonce)
+  for (const open of state.intents.values()) {
+    const { intent, state: at } = open
+    const nonce = hasLiveAuthorization(at) ? swapOf(open)?.permit?.nonce : undefined
+    if (nonce !== undefined && intent.id !== except.id) nonces.add(nonce)
+  }
   return nonces
 }
 

@@ -3,6 +3,7 @@ import { InvariantError } from '../../../src/domain/errors.ts'
 import { type JournalRecord, type Recorded, reduce } from '../../../src/journal/events/registry.ts'
 import { emptyState } from '../../../src/journal/state/state-image.ts'
 import type { Clock, Journal } from '../../../src/ports.ts'
+import { copyOf } from '../../support/state/copy-of.ts'
 import {
   BOUND,
   exposed,
@@ -151,7 +152,7 @@ export function journalContract(
     test('throws at once for an event that the state does not allow, and changes nothing', async () => {
       const journal = await empty()
       await journal.append(scheduled())
-      const before = structuredClone(journal.state)
+      const before = copyOf(journal.state)
       expect(() => journal.append(exposed(intentOf(2_000)))).toThrow(InvariantError)
       expect(journal.state).toEqual(before)
       expect(await all(journal)).toHaveLength(1)
@@ -160,7 +161,7 @@ export function journalContract(
     test('appends no event of a batch whose last event is not allowed', async () => {
       const journal = await empty()
       await journal.append(scheduled(), ...filledSlot(2_000))
-      const before = structuredClone(journal.state)
+      const before = copyOf(journal.state)
       const intent = intentOf(3_000)
       expect(() =>
         journal.append(opened(intent), exposed(intent), scheduled('other'), exposed(intent)),
@@ -184,7 +185,7 @@ export function journalContract(
       await journal.append(scheduled())
       failDisk()
       await expect(journal.append(BOUND)).rejects.toThrow('no space left')
-      const before = structuredClone(journal.state)
+      const before = copyOf(journal.state)
       await expect(journal.append(scheduled('other'))).rejects.toThrow('no space left')
       expect(journal.state).toEqual(before)
     })

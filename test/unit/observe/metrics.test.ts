@@ -67,6 +67,49 @@ test('each of a thousand strategies is rendered', async () => {
     expect(text).toContain(`tranched_unfilled_total{strategy="${name}"} 0`)
 })
 
+/** Metrics of strategies that all have filled once, at these basis points against the feed. */
+async function filledBy(count: number, bpsOf: (index: number) => number): Promise<string> {
+  const metrics = createMetrics({ version: '1' })
+  const names = Array.from({ length: count }, (_, index) => `strategy-${10_000 + index}`)
+  metrics.registerStrategies(names.map((name) => ({ name })))
+  for (const [index, strategy] of names.entries()) {
+    metrics.slots.inc({ strategy, outcome: 'filled' })
+    metrics.fills.inc({ strategy, venue: 'gasless' })
+    metrics.nextSlot.set({ strategy }, 1_800_000_000)
+    metrics.lastFill.set({ strategy }, 1_800_000_000.123)
+    metrics.volume.inc({ strategy, token: 'USDC', side: 'sell' }, 25)
+    metrics.volume.inc({ strategy, token: 'WETH', side: 'buy' }, 0.009_912_345_678_912_3)
+    metrics.againstFeed.observe({ strategy }, bpsOf(index))
+  }
+  return metrics.render()
+}
+
+test('each of thousands of strategies that all have filled takes at most 1,100 bytes', async () => {
+  const [few, many] = await Promise.all([filledBy(1_000, () => 3), filledBy(3_000, () => 3)])
+  expect((many.length - few.length) / 2_000).toBeLessThan(1_100)
+})
+
+test.each([200, 300])(
+  'sums of the buckets of %i strategies count every fill at every bound',
+  async (count) => {
+    const bpsOf = (index: number): number => (index % 9) * 5 - 20
+    const text = await filledBy(count, bpsOf)
+    const summed = new Map<string, number>()
+    for (const [, le = '', value] of text.matchAll(/_vs_feed_bps_bucket{.*?le="(.+)"} (\d+)$/gm))
+      summed.set(le, (summed.get(le) ?? 0) + Number(value))
+    const bounds = [-500, -200, -100, -50, -20, -10, -5, 0, 5, 10, 20, 50, 100, 200]
+    const fills = Array.from({ length: count }, (_, index) => bpsOf(index))
+    expect([...summed]).toEqual(
+      [...bounds, Number.POSITIVE_INFINITY].map((bound) => [
+        Number.isFinite(bound) ? `${bound}` : '+Inf',
+        fills.filter((bps) => bps <= bound).length,
+      ]),
+    )
+    for (const strategy of ['strategy-10000', `strategy-${9_999 + count}`])
+      expect(text).toContain(`tranched_execution_vs_feed_bps_count{strategy="${strategy}"} 1`)
+  },
+)
+
 test('label values that look like ids become other', () => {
   const route = closedLabels()
   expect(route('eth_call')).toBe('eth_call')

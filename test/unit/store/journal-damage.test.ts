@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { StateCorruptError } from '../../../src/domain/errors.ts'
 import { encodeRecords, GENESIS } from '../../../src/store/file/journal-codec.ts'
 import { readJournal } from '../../../src/store/file/journal-snapshot.ts'
+import { copyOf } from '../../support/state/copy-of.ts'
 import {
   BOUND,
   exposed,
@@ -182,7 +183,7 @@ describe('a damaged state.json next to an intact journal is rebuilt', () => {
   ]
 
   test.each(damages)('if it %s', async (_, change, detail) => {
-    const whole = structuredClone((await readJournal(dir)).state)
+    const whole = copyOf((await readJournal(dir)).state)
     const damaged = change(readFileSync(snapshotFile, 'utf8'))
     writeFileSync(snapshotFile, damaged)
     expect((await readJournal(dir)).state).toEqual(whole)
@@ -196,7 +197,7 @@ describe('a damaged state.json next to an intact journal is rebuilt', () => {
   })
 
   test('if it is missing', async () => {
-    const whole = structuredClone((await readJournal(dir)).state)
+    const whole = copyOf((await readJournal(dir)).state)
     rmSync(snapshotFile)
     const { journal, warnings } = await openForTest(dir)
     expect(warnings[0]).toContain('state.json: it is missing although there is a journal')

@@ -18,6 +18,7 @@ import type { RuntimeEvent } from '../../../src/journal/runtime-event.ts'
 import { emptyState } from '../../../src/journal/state/state-image.ts'
 import { openLogFile } from '../../../src/store/file/group-commit.ts'
 import { readJournal } from '../../../src/store/file/journal-snapshot.ts'
+import { copyOf } from '../../support/state/copy-of.ts'
 import {
   BOUND,
   filledSlot,
@@ -74,7 +75,7 @@ describe('a later start', () => {
     const first = await openForTest(dir)
     await first.journal.append(BOUND, scheduled(), ...filledSlot(2_000))
     await first.journal.append(opened(intentOf(3_000)))
-    const left = structuredClone(first.journal.state)
+    const left = copyOf(first.journal.state)
     expect(seqOf(dir)).toBeLessThan(9)
     expect((await readJournal(dir)).state).toEqual(left)
     await first.close()
@@ -223,7 +224,7 @@ describe('snapshots', () => {
     const names = Array.from({ length: 450 }, (_, n) => `a-${n}`)
     await journal.append(BOUND, ...names.map((name) => scheduled(name)))
     await journal.append(...names.flatMap((name) => filledSlot(2_000, name)))
-    const left = structuredClone(journal.state)
+    const left = copyOf(journal.state)
     await close()
     expect(seqOf(dir)).toBe(451 + 2_700)
     expect((await readJournal(dir)).state).toEqual(left)

@@ -16,6 +16,7 @@ import { type LogFile, openLogFile } from '../../../src/store/file/group-commit.
 import type { JournalOptions } from '../../../src/store/file/journal-file.ts'
 import { readJournal } from '../../../src/store/file/journal-snapshot.ts'
 import { isSound, proveState } from '../../../src/store/maintenance/state-proof.ts'
+import { copyOf } from '../../support/state/copy-of.ts'
 import { BOUND, filledSlot, scheduled } from '../../support/state/journal-events.ts'
 import {
   collect,
@@ -110,7 +111,7 @@ describe('a journal of several files', () => {
     const [, holding = 0] = firsts(dir)
     const second = await open(dir)
     for (const event of filledSlot(2_001)) await second.journal.append(event)
-    const left = structuredClone(second.journal.state)
+    const left = copyOf(second.journal.state)
     await second.close()
     cpSync(join(dir, 'kept'), join(dir, 'state.json'))
     writeFileSync(segmentOf(dir), 'invalid\n')

@@ -49,7 +49,7 @@ export const permitRecorded = defineEvent<PermitRecorded, OrderContext>({
     checkRecord(open, permit)
     if (permit.amount > open.intent.maxSell)
       throw new InvariantError(`${intentId}: the permit takes more than the intent allows`)
-    stepAttempt(open, { step: 'authorization-recorded', attempt: permit.attempt })
+    stepAttempt(state, open, { step: 'authorization-recorded', attempt: permit.attempt })
     open.permit = permit
     expose(state, open, permit, atMs)
   },
@@ -74,7 +74,7 @@ export const callRecorded = defineEvent<CallRecorded, OrderContext>({
     if (call.target !== target || call.calldata !== calldata || call.value !== value)
       throw new InvariantError(`${intentId}: the call is not the one decided`)
     if (call.trust === 'trustless') checkNonceIsFree(state, open, call)
-    stepAttempt(open, { step: 'authorization-recorded', attempt: call.attempt })
+    stepAttempt(state, open, { step: 'authorization-recorded', attempt: call.attempt })
     open.call = call
     expose(state, open, authorizationOf(call, open.intent), atMs)
   },
@@ -183,7 +183,7 @@ export function endAuthorization(
   { intentId, attempt }: OfAttempt,
   { step, claims = [], ...end }: AuthorizationEnd,
 ): OpenIntent {
-  const open = stepAttempt(openIntent(state, intentId), { attempt, step })
+  const open = stepAttempt(state, openIntent(state, intentId), { attempt, step })
   const projection = projectionOf(open)
   if (end.how === 'cancelled') projection.noteUse(state, open, claims)
   const authorization = projection.authorizationOf(open)

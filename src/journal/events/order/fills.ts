@@ -63,7 +63,7 @@ export const fillProven = defineEvent<FillProven, FillContext<SwapIntent, Trade>
     const open = openSwap(state, intentId)
     checkUnclaimed(state, fill.transfers)
     const { permit: authorization } = open
-    stepAttempt(open, { step: event.type, attempt })
+    stepAttempt(state, open, { step: event.type, attempt })
     if (authorization === undefined)
       throw new InvariantError(`${intentId}: a fill without a permit`)
     open.fill = fill
@@ -107,7 +107,7 @@ export const callProven = defineEvent<CallProven, FillContext<CallIntent, CallEn
     if (call === undefined) throw new InvariantError(`${intentId}: a proof without a call`)
     const claims = [callClaim(call.account, execution.txHash)]
     checkUnclaimed(state, claims)
-    stepAttempt(open, { step: 'fill-proven', attempt })
+    stepAttempt(state, open, { step: 'fill-proven', attempt })
     open.execution = execution
     noteCharge(state, intent.strategy, execution)
     if (call.trust === 'trustless') noteUsedNonce(state, call)
@@ -147,7 +147,10 @@ export const paperFilled = defineEvent<PaperFilled, PaperContext>({
   reduce(state, event, atMs) {
     if (state.bound?.mode !== 'dry-run')
       throw new InvariantError(`${event.intentId}: only dry-run books orders on paper`)
-    const open = stepAttempt(openIntent(state, event.intentId), { ...event, step: event.type })
+    const open = stepAttempt(state, openIntent(state, event.intentId), {
+      ...event,
+      step: event.type,
+    })
     const { intent } = open
     const projection = projectionOf(open)
     const { address: token } = projection.mostOf(intent).token

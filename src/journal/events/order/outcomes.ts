@@ -34,7 +34,10 @@ type OrderAccepted = OfAttempt & {
 export const orderAccepted = defineEvent<OrderAccepted, OrderContext>({
   type: 'order-accepted',
   reduce(state, event) {
-    const open = stepAttempt(openIntent(state, event.intentId), { ...event, step: event.type })
+    const open = stepAttempt(state, openIntent(state, event.intentId), {
+      ...event,
+      step: event.type,
+    })
     open.orderId = event.orderId
   },
   context: orderContext,
@@ -46,7 +49,10 @@ type OrderEnded = OfAttempt & NonNullable<OpenIntent['ended']> & { readonly type
 export const orderEnded = defineEvent<OrderEnded, OrderContext>({
   type: 'order-ended',
   reduce(state, event) {
-    const open = stepAttempt(openIntent(state, event.intentId), { ...event, step: event.type })
+    const open = stepAttempt(state, openIntent(state, event.intentId), {
+      ...event,
+      step: event.type,
+    })
     open.ended = { status: event.status, message: event.message }
   },
   context: orderContext,
@@ -99,7 +105,7 @@ export const intentClosed = defineEvent<IntentClosed, OrderContext>({
   type: 'intent-closed',
   reduce(state, event) {
     const open = openIntent(state, event.intentId)
-    takeStep(open, event.type)
+    takeStep(state, open, event.type)
     noteEnd(state, open, event)
     state.intents.delete(event.intentId)
     forgetTransactions(state, event.intentId)

@@ -72,8 +72,8 @@ export const slotClosed = defineEvent<SlotClosed>({
   type: 'slot-closed',
   reduce(state, event) {
     const record = strategyOf(state, event.strategy)
-    for (const { intent } of state.intents.values()) {
-      if (intent.strategy === event.strategy && intent.slotSeconds === event.slotSeconds)
+    for (const { intent } of state.intents.of(event.strategy)) {
+      if (intent.slotSeconds === event.slotSeconds)
         throw new InvariantError(`intent ${intent.id} of a slot to be closed is still open`)
     }
     const at = record.openSlots.findIndex(({ slotSeconds }) => slotSeconds === event.slotSeconds)
