@@ -44,7 +44,7 @@ async function tickOf(count: number) {
     market: {},
     compared: { trader: { missing: () => undefined } },
     ports: {
-      ...{ journal: { state, append }, observe, signer: { address: WALLET } },
+      ...{ journal: { state, append, note: append }, observe, signer: { address: WALLET } },
       modules: { versionOf: () => undefined },
       clock: { now: () => nowMs, sleep: () => Promise.resolve(), wakesAt: () => true },
       gasless: { clockOffsetMs: () => 0 },
