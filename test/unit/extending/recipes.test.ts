@@ -273,7 +273,7 @@ describe('a venue', () => {
     }
     const { signal } = new AbortController()
     const context = {
-      ports: { journal: { state, append }, clock },
+      ports: { journal: { state, append, note: append }, clock },
       strategies: new Map(),
       account: {},
       requests: { handle: async () => undefined },
