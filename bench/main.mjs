@@ -1,18 +1,21 @@
-// `npm run bench [-- --only orders,startup --rounds 9 --orders 20000 --write --release 0.2.0 --json]`: runs the benchmarks
+// `npm run bench [-- --only orders,startup --resume --rounds 9 --orders 20000 --write --release 0.2.0 --json]`: runs the benchmarks
 // one after the other and prints one table: figure, goal, floor, and the figure of the last release. `--write` puts the table
-// into bench/README.md, `--release` stores the figures as those of a release, `--rounds` shortens every part. Takes about
-// 40 minutes on an idle machine; nothing else may run beside it.
+// into bench/README.md, `--release` stores the figures as those of a release, `--rounds` shortens every part, `--resume` goes on
+// where an interrupted run ended. Takes about 40 minutes on an idle machine; nothing else may run beside it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { cacheDir } from './bundle.mjs'
 import { machine } from './machine.mjs'
 import { median, short } from './statistics.mjs'
 
 const { values } = parseArgs({
   options: {
     only: { type: 'string' },
+    resume: { type: 'boolean', default: false },
     rounds: { type: 'string' },
     orders: { type: 'string', default: '20000' },
     write: { type: 'boolean', default: false },
@@ -24,6 +27,8 @@ const { values } = parseArgs({
 const here = (name) => fileURLToPath(new URL(name, import.meta.url))
 const RELEASED = here('released.json')
 const README = here('README.md')
+/** Results of the parts that have ended, by name. */
+const FINISHED = join(cacheDir, 'table')
 const TABLE = /(<!-- table: npm run bench -- --write -->\n)[\s\S]*?(<!-- end of table -->)/
 
 /** Each part: the benchmark's arguments, and its rows from what it prints. A row without `floor` has none. */
@@ -172,16 +177,25 @@ async function main() {
   if (values.only !== undefined && (values.write || values.release !== undefined))
     throw new Error('--write and --release need all parts: leave out --only')
   const about = machine()
+  if (!values.resume) rmSync(FINISHED, { recursive: true, force: true })
+  mkdirSync(FINISHED, { recursive: true })
   const rows = []
   for (const [index, name] of names.entries()) {
     process.stderr.write(`${index + 1} of ${names.length}: bench/${name}\n`)
-    rows.push(...PARTS[name].rows(await run(name, PARTS[name].args)))
+    rows.push(...PARTS[name].rows(await resultOf(name)))
   }
   const released = JSON.parse(readFileSync(RELEASED, 'utf8'))
   const table = tableOf(about, rows, released)
   process.stdout.write(values.json ? `${JSON.stringify({ machine: about, rows })}\n` : table)
   if (values.write) writeFileSync(README, readFileSync(README, 'utf8').replace(TABLE, `$1\n${table}\n$2`))
   if (values.release !== undefined) release(about, rows)
+}
+
+/** What a part printed; with `--resume`, in the run that was interrupted. */
+async function resultOf(name) {
+  const file = join(FINISHED, `${name}.json`)
+  if (!values.resume || !existsSync(file)) writeFileSync(file, await run(name, PARTS[name].args))
+  return JSON.parse(readFileSync(file, 'utf8'))
 }
 
 async function run(name, args) {
@@ -195,7 +209,7 @@ async function run(name, args) {
   })
   const [code] = await once(child, 'close')
   if (code !== 0) throw new Error(`bench/${name} ended with code ${code}`)
-  return JSON.parse(text)
+  return text
 }
 
 function tableOf({ node, cpu, cores, loadAtStart }, rows, released) {

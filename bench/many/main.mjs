@@ -183,7 +183,8 @@ function ofJournal(since, stalledAtMs) {
   const segments = join(dir, 'state/journal')
   const bursts = new Map()
   const recorded = new Map()
-  for (const name of readdirSync(segments).sort())
+  const names = readdirSync(segments).filter((name) => name.endsWith('.jsonl'))
+  for (const name of names.sort())
     for (const line of readFileSync(join(segments, name), 'utf8').trimEnd().split('\n')) {
       const { atMs, event } = JSON.parse(line)
       if (event.type !== 'slot-closed') continue
