@@ -212,9 +212,9 @@ async function run(name, args) {
   return text
 }
 
-function tableOf({ node, cpu, cores, loadAtStart }, rows, released) {
+function tableOf({ node, cpu, cores }, rows, released) {
   const head = [
-    `Node ${node.slice(1)}, ${cores} cores (${cpu}), load ${loadAtStart} at the start. Bold: the floor is not met.`,
+    `Node ${node.slice(1)}, ${cores} cores (${cpu}). Bold: the floor is not met.`,
     '',
     `| measure | now | over | figure (rounds) | goal | floor | ${released.release} |`,
     '|---|---|---|---|---|---|---|',
