@@ -71,7 +71,7 @@ function loaded(result) {
   return result
 }
 
-/** The output of `tranched run` goes to this device through the same synchronous writes as to a file. */
+/** The output of `tranched run` goes to this device through the same synchronous writes as to a file, after each turn. */
 function nowhere() {
   const device = openSync('/dev/null', 'w')
   return { write: (line) => writeSync(device, line) }
@@ -135,7 +135,7 @@ async function main() {
   const holder = { pid: process.pid, command: 'bench', startedAtMs: Date.now() }
   const lock = await acquireLock(settings.stateDir, holder)
   const scrubber = createScrubber()
-  const log = await createLog({ ...settings.log, destination: nowhere(), scrubber })
+  const log = await createLog({ ...settings.log, destination: nowhere(), scrubber, later: setImmediate })
   const key = loaded(
     await readWalletKey(settings.wallets.get('trader'), { readFile: readSecretFile, env: {} }),
   )
