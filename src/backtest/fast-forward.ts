@@ -90,9 +90,9 @@ export function fastForwardOf(
   const untilMs = freesAtMs === undefined ? FOR_GOOD : waitsFromMs(sim, schedule, freesAtMs)
   if (skip.freesAtMs !== undefined) return onlyUntil(untilMs)
   if (!readsMarket(strategy) || market === undefined) return undefined
-  // Only another round changes this.
+  // Only another round changes this, or a second feed that is too old as well.
   if (reason === 'price-stale' || reason === 'price-missing')
-    return onlyUntil(sim.board.nextAtSeconds(feeds) * 1000)
+    return onlyUntil(sim.board.nextAtSeconds(feeds, sim.nowSeconds) * 1000)
   const memory = sim.state.strategies.get(strategy.name)?.memory ?? market.memory
   const view = { ...market, memory }
   const quiet = kindOf(strategy).quiet(strategy, view, reason)

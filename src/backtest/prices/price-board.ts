@@ -68,10 +68,16 @@ export class Board {
     return this.#played.get(pair)?.coverage
   }
 
-  /** Time of the next round of any of these feeds, epoch seconds. */
-  nextAtSeconds(feeds: readonly PriceFeed[]): number {
-    const next = feeds.flatMap(({ pair }) => this.cursorOf(pair)?.nextAtSeconds() ?? [])
-    return Math.min(...next)
+  /** Epoch seconds of the next round of any of these feeds, or of the second at which a fresh one is too old. */
+  nextAtSeconds(feeds: readonly PriceFeed[], nowSeconds: number): number {
+    let next = Number.POSITIVE_INFINITY
+    for (const { pair, maxAgeSeconds } of feeds) {
+      const cursor = this.cursorOf(pair)
+      if (cursor === undefined) continue
+      const staleAt = (cursor.reading()?.updatedAtSeconds ?? 0) + maxAgeSeconds + 1
+      next = Math.min(next, cursor.nextAtSeconds(), staleAt > nowSeconds ? staleAt : next)
+    }
+    return next
   }
 
   /** Reads the value of one whole `of` in whole `inToken` by the newest rounds, however old. A double, for statistics only. */

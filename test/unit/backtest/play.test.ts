@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { Play } from '../../../src/backtest/play.ts'
-import { ACCOUNT, USDC, WETH } from '../../simulation/stage.ts'
+import type { PriceFeed } from '../../../src/domain/money/price.ts'
+import type { Token } from '../../../src/domain/money/token.ts'
+import { ACCOUNT, USDC, WETH, WETH_USDC } from '../../simulation/stage.ts'
 import {
   aTape,
   FREE,
@@ -87,6 +89,21 @@ test('a gap in the prices gives a stale price, and no price at all a missing pri
     `hourly ${until(3)}-${until(3)} 1 skipped price-stale`,
   ])
   expect(lines.filter((line) => line.includes('opened'))).toHaveLength(3)
+})
+
+test('a price that lacks one feed is stale once its other feed is too old', async () => {
+  const coin: Token = { ...WETH, symbol: 'COIN', address: `0x${'c0'.repeat(20)}` }
+  const feed: PriceFeed = { ...WETH_USDC, pair: 'COIN/WETH', base: coin, quote: WETH }
+  const { lines } = await played({
+    strategies: [aStrategy({ buy: { token: coin, native: false } })],
+    feedList: [WETH_USDC, feed],
+    priceSeries: [aTape([[until(9), 2_000]]), aTape([[YEAR_BEGINS, 1]], 'COIN/WETH')],
+    untilSeconds: until(4),
+  })
+  expect(lines).toEqual([
+    `hourly ${YEAR_BEGINS}-${until(1)} 2 skipped price-missing`,
+    `hourly ${until(2)}-${until(4)} 3 skipped price-stale`,
+  ])
 })
 
 test('caps hold in virtual time: a slot that would exceed a cap is skipped, and the last slot before capacity returns waits for it', async () => {
