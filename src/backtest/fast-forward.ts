@@ -56,15 +56,17 @@ export class WatchedFeeds {
     }
   }
 
-  /** The first feed that leaves its band by a time, and when. */
-  firstEnd(byMs: number): { readonly atMs: number; readonly brokenBy: PriceCursor | undefined } {
-    let [atMs, brokenBy]: [number, PriceCursor | undefined] = [byMs, undefined]
+  /** The first feeds that leave their bands by a time, or come to another piece of their series, and when. */
+  firstEnd(byMs: number): { readonly atMs: number; readonly brokenBy: readonly PriceCursor[] } {
+    let atMs = byMs
+    const brokenBy: PriceCursor[] = []
     for (const [cursor, watched] of this.#watched) {
       const { band } = watched
       watched.endsMs ??= 1000 * (cursor.quietUntil(band, this.#untilSeconds) ?? FOR_GOOD)
       if (watched.endsMs > atMs) continue
+      if (watched.endsMs < atMs) brokenBy.length = 0
       atMs = watched.endsMs
-      brokenBy = cursor
+      brokenBy.push(cursor)
     }
     return { atMs, brokenBy }
   }

@@ -20,7 +20,7 @@ import { strategyPaused } from '../journal/events/strategy/stops.ts'
 import { strategyScheduled } from '../journal/events/strategy/strategies.ts'
 import type { Skip } from '../strategies/decision/decision.ts'
 import type { Strategy } from '../strategies/registry.ts'
-import { fastForwardOf, WatchedFeeds } from './fast-forward.ts'
+import { type FeedBand, fastForwardOf, WatchedFeeds } from './fast-forward.ts'
 import type { PriceCursor } from './prices/price-cursor.ts'
 import { type OrderListener, SimulatedBroker } from './simulated-broker.ts'
 import { Simulation, type SimulationInput } from './simulation.ts'
@@ -127,17 +127,19 @@ export class Play {
   }
 
   /** Ends the fast-forwards that end by a time. Returns true if there were any. */
-  #wakeAt(atMs: number, brokenBy: PriceCursor | undefined): boolean {
+  #wakeAt(atMs: number, brokenBy: readonly PriceCursor[]): boolean {
     let hasWoken = false
     for (const run of this.#runs) {
       const { fastForward } = run
       if (fastForward === undefined) continue
-      const own = brokenBy && fastForward.bands.find(({ cursor }) => cursor === brokenBy)
-      if (fastForward.untilMs > atMs && !(own && brokenBy?.endsToo(own.band))) continue
+      const { untilMs, bands } = fastForward
+      const isBroken = ({ cursor, band }: FeedBand) =>
+        brokenBy.includes(cursor) && cursor.endsToo(band)
+      if (untilMs > atMs && !bands.some(isBroken)) continue
       this.#wake(run, atMs)
       hasWoken = true
     }
-    if (brokenBy !== undefined || hasWoken) this.#bandAgain()
+    if (brokenBy.length > 0 || hasWoken) this.#bandAgain()
     return hasWoken
   }
 

@@ -91,18 +91,47 @@ test('a gap in the prices gives a stale price, and no price at all a missing pri
   expect(lines.filter((line) => line.includes('opened'))).toHaveLength(3)
 })
 
+const COIN: Token = { ...WETH, symbol: 'COIN', address: `0x${'c0'.repeat(20)}` }
+const COIN_WETH: PriceFeed = { ...WETH_USDC, pair: 'COIN/WETH', base: COIN, quote: WETH }
+
 test('a price that lacks one feed is stale once its other feed is too old', async () => {
-  const coin: Token = { ...WETH, symbol: 'COIN', address: `0x${'c0'.repeat(20)}` }
-  const feed: PriceFeed = { ...WETH_USDC, pair: 'COIN/WETH', base: coin, quote: WETH }
   const { lines } = await played({
-    strategies: [aStrategy({ buy: { token: coin, native: false } })],
-    feedList: [WETH_USDC, feed],
+    strategies: [aStrategy({ buy: { token: COIN, native: false } })],
+    feedList: [WETH_USDC, COIN_WETH],
     priceSeries: [aTape([[until(9), 2_000]]), aTape([[YEAR_BEGINS, 1]], 'COIN/WETH')],
     untilSeconds: until(4),
   })
   expect(lines).toEqual([
     `hourly ${YEAR_BEGINS}-${until(1)} 2 skipped price-missing`,
     `hourly ${until(2)}-${until(4)} 3 skipped price-stale`,
+  ])
+})
+
+test('a price over two feeds comes within bounds while one of them begins another piece of its series', async () => {
+  const { lines } = await played({
+    strategies: [
+      aStrategy({
+        buy: { token: COIN, native: false },
+        price: { min: undefined, max: { num: 1_500n, den: 10n ** 12n } },
+      }),
+    ],
+    feedList: [WETH_USDC, COIN_WETH],
+    priceSeries: [
+      aTape(
+        [0, 1, 2, 3].map((hour) => [until(hour), 2_000] as const),
+        WETH_USDC.pair,
+        3,
+      ),
+      aTape(
+        [0, 1, 2, 3].map((hour) => [until(hour), hour < 3 ? 1 : 0.5] as const),
+        'COIN/WETH',
+      ),
+    ],
+    untilSeconds: until(3),
+  })
+  expect(lines.slice(0, 2)).toEqual([
+    `hourly ${YEAR_BEGINS}-${until(2)} 3 skipped price-outside-bounds`,
+    `hourly ${until(3)} opened USDC>COIN 25000000`,
   ])
 })
 
