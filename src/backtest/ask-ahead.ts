@@ -58,14 +58,14 @@ export class ModuleAsker {
 
   #viewsAfter(slotSeconds: SlotSeconds, beforeMs: number): readonly SlotView[] {
     const sim = this.#sim
-    const { strategy, schedule } = this.#played
+    const { strategy, schedule, feeds } = this.#played
     const views: SlotView[] = []
     if (schedule.jitterMs > 0) return views
     const untilSeconds = Math.min(sim.input.untilSeconds, Math.ceil(beforeMs / 1000) - 1)
     const walk = walkSlots(schedule, slotSeconds, untilSeconds)
     for (; views.length < this.#slots - 1 && Number.isFinite(walk.next); walk.pass()) {
       const seconds = walk.next
-      const readings = sim.board.readingsAt(seconds)
+      const readings = sim.board.readingsAt(seconds, feeds)
       if (readings === undefined) break
       const block = { blockNumber: BigInt(seconds), blockTimeSeconds: seconds, readings }
       const view = { ...sim.view(), ...block }

@@ -1,25 +1,33 @@
-import { acceptPath, type PriceFeed, type PricePath } from '../domain/money/price.ts'
+import { InvariantError } from '../domain/errors.ts'
+import { acceptPath, marketRatio, type PriceFeed, type PricePath } from '../domain/money/price.ts'
 import type { Pair } from '../domain/money/token.ts'
 import type { Ratio } from '../domain/money/units.ts'
 import type { SkipReason } from '../domain/order/reason.ts'
 import { latestSlotAtOrBefore } from '../domain/schedule/calendar.ts'
-import type { Schedule } from '../domain/schedule/schedule.ts'
+import type { Schedule, SlotSeconds } from '../domain/schedule/schedule.ts'
+import type { SlotWalk, Walked } from '../domain/schedule/slot-walk.ts'
+import type { StrategyMemory } from '../domain/strategy-memory.ts'
 import { blockingSkip } from '../engine/limits/blocked.ts'
 import { freeOf, heldOf } from '../engine/market-snapshot.ts'
 import { assetKey, type MarketView, type Skip } from '../strategies/decision/decision.ts'
 import { drawdownBand } from '../strategies/decision/drawdown.ts'
-import type { PriceBand, QuietPrices } from '../strategies/kind.ts'
-import { assetsOf, kindOf, readsMarket, type Strategy } from '../strategies/registry.ts'
+import type { PriceBand, PricedSlot, QuietPrices, Remember } from '../strategies/kind.ts'
+import { assetsOf, kindOf, pairsOf, readsMarket, type Strategy } from '../strategies/registry.ts'
 import type { AnswerBand, PriceCursor } from './prices/price-cursor.ts'
 import type { Simulation } from './simulation.ts'
 
-/** Time during which a strategy's slots can only end like the last one. */
+/** Time during which a strategy's slots can only end like the last one, with `skip`. */
 export type FastForward = {
+  readonly skip: Skip
   readonly untilMs: number
   /** The band of each feed's answers; empty if prices do not matter. */
   readonly bands: readonly FeedBand[]
   /** Whether it still holds after a change of the state or the wallet. Undefined if every change ends it. */
   readonly holds: (() => boolean) | undefined
+  /** Undefined if its slots leave the memory alone. */
+  readonly remembers: PassedPrices | undefined
+  /** The last slot passed, which the state does not know yet. */
+  lastSeconds?: SlotSeconds
 }
 
 export type FeedBand = { readonly cursor: PriceCursor; readonly band: AnswerBand }
@@ -82,30 +90,79 @@ export type PlayedStrategy = {
 /** Computes how long a slot's result holds; undefined if the next slot must be decided. */
 export function fastForwardOf(
   sim: Simulation,
-  { strategy, schedule, feeds }: PlayedStrategy,
+  played: PlayedStrategy,
   { skip, market }: { readonly skip: Skip; readonly market: MarketView | undefined },
 ): FastForward | undefined {
+  const { strategy, schedule, feeds } = played
   const { reason, hit } = skip
   if (strategy.schedule.jitterMs > 0) return undefined
-  if (BY_THE_BOOKS.has(reason)) return onlyUntil(FOR_GOOD)
+  if (BY_THE_BOOKS.has(reason)) return onlyUntil(skip, FOR_GOOD)
   const freesAtMs = hit?.freesAtMs ?? skip.freesAtMs
   const untilMs = freesAtMs === undefined ? FOR_GOOD : waitsFromMs(sim, schedule, freesAtMs)
-  if (skip.freesAtMs !== undefined) return onlyUntil(untilMs)
+  if (skip.freesAtMs !== undefined) return onlyUntil(skip, untilMs)
   if (!readsMarket(strategy) || market === undefined) return undefined
   // Only another round changes this, or a second feed that is too old as well.
   if (reason === 'price-stale' || reason === 'price-missing')
-    return onlyUntil(sim.board.nextAtSeconds(feeds, sim.nowSeconds) * 1000)
+    return onlyUntil(skip, sim.board.nextAtSeconds(feeds, sim.nowSeconds) * 1000)
   const memory = sim.state.strategies.get(strategy.name)?.memory ?? market.memory
   const view = { ...market, memory }
   const quiet = kindOf(strategy).quiet(strategy, view, reason)
   const bands = quiet && answerBands(sim, feeds, untripped(strategy, quiet, view))
   if (quiet === undefined || bands === undefined) return undefined
   const holds = holdsOf(sim, strategy, { view, needsBalances: quiet.needsBalances })
-  return { untilMs, bands, holds: hit === undefined ? holds : undefined }
+  const { remember } = quiet
+  const remembers = remember && new PassedPrices(sim, played, { memory, remember })
+  return { skip, untilMs, bands, holds: hit === undefined ? holds : undefined, remembers }
 }
 
-function onlyUntil(untilMs: number): FastForward {
-  return { untilMs, bands: [], holds: undefined }
+function onlyUntil(skip: Skip, untilMs: number): FastForward {
+  return { skip, untilMs, bands: [], holds: undefined, remembers: undefined }
+}
+
+/** Slots whose prices are held at most, before they become memory. */
+const PASSED_MAX = 256
+
+/** What passed slots remember. They pass before time advances beyond them, while their prices can be read. */
+export class PassedPrices {
+  readonly #remember: Remember
+  readonly #priceAt: (seconds: number) => Ratio
+  #memory: StrategyMemory
+  #slots: PricedSlot[] = []
+
+  constructor(
+    { board, input }: Simulation,
+    { strategy, feeds }: PlayedStrategy,
+    { memory, remember }: { readonly memory: StrategyMemory; readonly remember: Remember },
+  ) {
+    this.#remember = remember
+    this.#memory = memory
+    const [path] = pairsOf(strategy).map(({ sell, buy }) => input.pricePath(sell, buy))
+    this.#priceAt = (seconds) => {
+      // A step begins with each piece of a series, so none has to be read on.
+      const readings = board.readingsAt(seconds, feeds)
+      const price = readings && marketRatio(path, readings)
+      if (price === undefined) throw new InvariantError(`${strategy.name} passed an unpriced slot`)
+      return price
+    }
+  }
+
+  passUntil(walk: SlotWalk, seconds: number): Walked | undefined {
+    const first = walk.next
+    let [count, last] = [0, first]
+    for (; walk.next < seconds; walk.pass()) {
+      last = walk.next
+      count += 1
+      this.#slots.push({ nowSeconds: last, price: this.#priceAt(last) })
+      if (this.#slots.length >= PASSED_MAX) this.memory()
+    }
+    return count === 0 ? undefined : { count, first, last }
+  }
+
+  memory(): StrategyMemory {
+    this.#memory = this.#remember(this.#memory, this.#slots)
+    this.#slots = []
+    return this.#memory
+  }
 }
 
 /** The last slot before a cap or cooldown frees may wait for it. */
@@ -124,11 +181,10 @@ function holdsOf(
   const record = state.strategies.get(strategy.name)
   const isAlone = record?.openSlots.length === 0 && view.entry === undefined
   if (!isAlone || strategy.limits.drawdownBps !== undefined) return undefined
-  const { memory } = record
   const assets = needsBalances ? assetsOf(strategy) : []
   return () => {
     const input = sim.considerInput(strategy, sim.nowSeconds)
-    if (record.memory !== memory || blockingSkip(input) !== undefined) return false
+    if (blockingSkip(input) !== undefined) return false
     return assets.every((asset) => {
       const held = heldOf(input, sim.view(), asset)
       return (

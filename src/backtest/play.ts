@@ -20,7 +20,7 @@ import { strategyPaused } from '../journal/events/strategy/stops.ts'
 import { strategyScheduled } from '../journal/events/strategy/strategies.ts'
 import type { Skip } from '../strategies/decision/decision.ts'
 import type { Strategy } from '../strategies/registry.ts'
-import { type FeedBand, fastForwardOf, WatchedFeeds } from './fast-forward.ts'
+import { type FastForward, type FeedBand, fastForwardOf, WatchedFeeds } from './fast-forward.ts'
 import type { PriceCursor } from './prices/price-cursor.ts'
 import { type OrderListener, SimulatedBroker } from './simulated-broker.ts'
 import { Simulation, type SimulationInput } from './simulation.ts'
@@ -81,8 +81,7 @@ export class Play {
     for (let steps = 1; ; steps += 1) {
       const atMs = this.#nextMs()
       if (atMs > this.#untilMs) break
-      this.sim.nowMs = atMs
-      this.sim.board.advanceTo(this.sim.nowSeconds)
+      this.#advanceTo(atMs)
       const pending = this.#doAt(atMs)
       if (pending !== undefined) await pending
       if (steps % PROGRESS_EVERY !== 0 || progress === undefined) continue
@@ -147,9 +146,13 @@ export class Play {
   #wake(run: StrategyRun, atMs: number): void {
     const { fastForward } = run
     if (fastForward === undefined) return
+    this.#passUntil(run, fastForward, Math.ceil(atMs / 1000))
     run.fastForward = undefined
-    this.#passUntil(run, fastForward.skip, Math.ceil(atMs / 1000))
     run.dueMs = dueMs(run)
+    const { lastSeconds, skip, remembers } = fastForward
+    if (lastSeconds === undefined) return
+    const memory = remembers?.memory()
+    this.sim.applyUnseen(skippedSlot(run.strategy, lastSeconds, { ...skip, memory }))
   }
 
   /** Ends a fast-forward that no longer holds after a change. */
@@ -157,11 +160,21 @@ export class Play {
     if (run.fastForward?.holds?.() !== true) this.#wake(run, atMs)
   }
 
-  #passUntil({ strategy, walk }: StrategyRun, skip: Skip, seconds: number): void {
+  /** Slots that remember prices pass before time advances beyond them. */
+  #advanceTo(atMs: number): void {
+    for (const run of this.#runs)
+      if (run.fastForward?.remembers !== undefined)
+        this.#passUntil(run, run.fastForward, Math.floor(atMs / 1000))
+    this.sim.nowMs = atMs
+    this.sim.board.advanceTo(this.sim.nowSeconds)
+  }
+
+  #passUntil({ strategy, walk }: StrategyRun, fastForward: FastForward, seconds: number): void {
+    const { remembers, skip } = fastForward
     const first = walk.next
     let [count, last] = [0, first]
     const pass = (before: number): void => {
-      const walked = walk.passUntil(before)
+      const walked = remembers?.passUntil(walk, before) ?? walk.passUntil(before)
       if (walked === undefined) return
       count += walked.count
       last = walked.last
@@ -172,8 +185,7 @@ export class Play {
     })
     pass(seconds)
     if (count === 0) return
-    const { reason, detail } = skip
-    this.sim.applyUnseen(skippedSlot(strategy, last, { reason, detail }))
+    fastForward.lastSeconds = last
     this.#input.listener.skipped(strategy, { count, first, last, bySample }, skip)
   }
 
@@ -307,10 +319,8 @@ export class Play {
     const bySample = this.#samplesFrom(slotSeconds).map(() => 1)
     listener.skipped(strategy, { count: 1, first: slotSeconds, last: slotSeconds, bySample }, skip)
     if (!this.#input.fastForwards) return
-    const fastForward = fastForwardOf(this.sim, run, { skip, market })
-    if (fastForward === undefined) return
-    run.fastForward = { ...fastForward, skip }
-    this.#bandAgain()
+    run.fastForward = fastForwardOf(this.sim, run, { skip, market })
+    if (run.fastForward !== undefined) this.#bandAgain()
   }
 
   /** A slot that waits for other orders is decided again when one ends. */
@@ -321,11 +331,8 @@ export class Play {
 
   /** Accounts for fast-forwarded slots up to the end. */
   #finish(): void {
-    this.sim.nowMs = this.#untilMs
-    this.sim.board.advanceTo(this.#input.untilSeconds)
-    for (const run of this.#runs)
-      if (run.fastForward !== undefined)
-        this.#passUntil(run, run.fastForward.skip, this.#input.untilSeconds + 1)
+    this.#advanceTo(this.#untilMs)
+    for (const run of this.#runs) this.#wake(run, this.#untilMs + 1)
     this.#input.listener.sample(this.sim)
   }
 }

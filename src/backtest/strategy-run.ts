@@ -1,7 +1,6 @@
 import { dueSlots, type MissedRun, opensAtMs } from '../domain/schedule/due.ts'
 import { type SlotWalk, walkSlots } from '../domain/schedule/slot-walk.ts'
 import { marketOf } from '../engine/market-snapshot.ts'
-import type { Skip } from '../strategies/decision/decision.ts'
 import { pairsOf, type Strategy } from '../strategies/registry.ts'
 import { scheduleOf } from '../strategies/spending/slots-ahead.ts'
 import { ModuleAsker } from './ask-ahead.ts'
@@ -17,8 +16,7 @@ export type StrategyRun = PlayedStrategy & {
   isPostponed: boolean
   readonly asker: ModuleAsker
   isAsking: boolean
-  /** Set while all of its slots end with `skip`. */
-  fastForward: (FastForward & { readonly skip: Skip }) | undefined
+  fastForward: FastForward | undefined
 }
 
 export function openRun(sim: Simulation, strategy: Strategy): StrategyRun {

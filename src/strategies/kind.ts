@@ -45,8 +45,8 @@ export interface StrategyKind<S extends StrategyBase> {
   /** Undefined for kinds that do not wait for a price. */
   readonly trigger: PriceTrigger<S> | undefined
   /**
-   * Prices between which slots are skipped as this one was, with its reason and without another memory, while memory and
-   * purchases stay the same. A backtest passes such slots without deciding them. Undefined if a later slot may end otherwise.
+   * Prices between which slots are skipped as this one was, with its reason, while memory and purchases stay the same, except
+   * for what `remember` adds. A backtest passes such slots without deciding them. Undefined if a later slot may end otherwise.
    */
   quiet(strategy: S, view: MarketView, reason: SkipReason): QuietPrices | undefined
 }
@@ -182,7 +182,15 @@ export type QuietPrices = {
   readonly bands: readonly (TokenPair & PriceBand)[]
   /** Whether other balances may end it. */
   readonly needsBalances: boolean
+  /** Undefined if slots leave the memory alone. */
+  readonly remember?: Remember | undefined
 }
+
+/** The memory after consecutive slots, each of which remembers its price. */
+export type Remember = (before: StrategyMemory, slots: readonly PricedSlot[]) => StrategyMemory
+
+/** `price`: of the first of `pairs`. */
+export type PricedSlot = { readonly nowSeconds: number; readonly price: Ratio }
 
 /** Sell base units per buy base unit. */
 export type PriceBand = { readonly low: Ratio; readonly high: Ratio | undefined }

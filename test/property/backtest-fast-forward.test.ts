@@ -1,10 +1,22 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { Play } from '../../src/backtest/play.ts'
+import { resultOf } from '../../src/backtest/report/assemble.ts'
+import { Tally } from '../../src/backtest/report/tally.ts'
+import type { PriceFeed } from '../../src/domain/money/price.ts'
+import type { Pair, Token } from '../../src/domain/money/token.ts'
 import type { StrategyLimits } from '../../src/domain/strategy.ts'
 import type { Strategy } from '../../src/strategies/registry.ts'
 import type { Rung, ThresholdStrategy } from '../../src/strategies/threshold/rungs.ts'
-import { USDC, WETH } from '../simulation/stage.ts'
-import { aTape, FREE, type Playing, played, YEAR_BEGINS } from '../support/backtest/playing.ts'
+import { USDC, WETH, WETH_USDC } from '../simulation/stage.ts'
+import {
+  aTape,
+  FREE,
+  inputOf,
+  type Playing,
+  recording,
+  YEAR_BEGINS,
+} from '../support/backtest/playing.ts'
 import {
   aSchedule,
   aStrategy,
@@ -92,31 +104,54 @@ const MODEL = fc.record({
   fillSeconds: fc.constantFrom(0, 12, 75),
 })
 
+type Moves = typeof PRICES extends fc.Arbitrary<infer Value> ? Value : never
+
+/** All that a run reports, and its state at the end. */
+async function playedOut(playing: Playing) {
+  const { listener, lines } = recording()
+  const input = inputOf(playing, listener)
+  const tally = new Tally(input, [USDC, WETH])
+  const skipped: typeof listener.skipped = (...slots) => {
+    listener.skipped(...slots)
+    tally.skipped(...slots)
+  }
+  const sample: typeof listener.sample = (sim) => tally.sample(sim)
+  const play = new Play({ ...input, listener: { ...listener, skipped, sample } })
+  await play.run()
+  const { wallet, state } = play.sim
+  const report = resultOf(tally, play.sim, 'default')
+  return { lines: lines(), balances: wallet.balances, strategies: state.strategies, report }
+}
+
+/** A series of prices around a first one, in as many steps of a tenth of a thousandth. */
+function tapeOf(moves: Moves, first: number, pair?: Pair) {
+  let [atSeconds, price] = [YEAR_BEGINS, first]
+  const rounds = moves.map(({ move, gap, isSame }) => {
+    atSeconds += gap
+    if (!isSame) price += (move * first) / 10_000
+    return [atSeconds, price] as const
+  })
+  return aTape(rounds, pair)
+}
+
 /** Fills of a run that must not depend on fast-forwards. */
 async function fillsOf(
   strategies: readonly Strategy[],
-  moves: typeof PRICES extends fc.Arbitrary<infer Moves> ? Moves : never,
+  moves: Moves,
   { fails, fillSeconds, wealth }: { fails: number; fillSeconds: number; wealth: number },
+  feeds: Pick<Playing, 'feedList' | 'priceSeries'> = {},
 ): Promise<number> {
-  let atSeconds = YEAR_BEGINS
-  let price = 1_000
-  const rounds = moves.map(({ move, gap, isSame }) => {
-    atSeconds += gap
-    if (!isSame) price += move / 10
-    return [atSeconds, price] as const
-  })
   const playing: Playing = {
     strategies,
-    priceSeries: [aTape(rounds)],
+    priceSeries: [tapeOf(moves, 1_000)],
     untilSeconds: YEAR_BEGINS + MINUTES * 60,
     usdc: usdc(wealth),
     weth: milliWeth(wealth),
     model: { ...FREE, failurePpm: fails, fillSeconds },
+    ...feeds,
   }
-  const leaping = await played(playing)
-  const walking = await played({ ...playing, fastForwards: false })
-  expect(leaping.lines).toEqual(walking.lines)
-  expect(leaping.play.sim.wallet.balances).toEqual(walking.play.sim.wallet.balances)
+  const leaping = await playedOut(playing)
+  expect(leaping).toEqual(await playedOut({ ...playing, fastForwards: false }))
   return leaping.lines.filter((line) => line.includes(' filled ')).length
 }
 
@@ -140,14 +175,16 @@ test('a fast-forward over slots that cannot differ gives the same result as deci
 
 const ratio = (dollars: number) => ({ num: BigInt(dollars), den: 10n ** 12n })
 
+const bounds = fc.constantFrom(
+  { min: undefined, max: undefined },
+  { min: ratio(995), max: undefined },
+  { min: undefined, max: ratio(1_002) },
+  { min: ratio(998), max: ratio(1_003) },
+)
+
 const purchase = fc
   .record({
-    bounds: fc.constantFrom(
-      { min: undefined, max: undefined },
-      { min: ratio(995), max: undefined },
-      { min: undefined, max: ratio(1_002) },
-      { min: ratio(998), max: ratio(1_003) },
-    ),
+    bounds,
     size: fc.constantFrom(
       { side: 'sell', amount: usdc(2) } as const,
       { side: 'buy', amount: milliWeth(3) } as const,
@@ -198,4 +235,67 @@ test('the same holds for purchases with price bounds and caps, and for portfolio
     { numRuns: 60 },
   )
   expect(fills).toBeGreaterThan(500)
+})
+
+const dips = fc.uniqueArray(
+  fc.record({ dropBps: fc.integer({ min: 5, max: 300 }), part: fc.integer({ min: 1, max: 6 }) }),
+  { minLength: 1, maxLength: 3, selector: ({ dropBps }) => dropBps },
+)
+
+const dipping = fc
+  .record({
+    bounds,
+    dips,
+    isSale: fc.boolean(),
+    dipWindowMs: fc.constantFrom(300_000, 3_600_000, 36_000_000),
+    limits,
+    cron: fc.constantFrom('* * * * *', '*/3 1-7 * * *', '*/20 * * * * *'),
+  })
+  .map(({ bounds: price, isSale, limits: caps, cron, dips: given, dipWindowMs }) => {
+    const amountOf = (part: number) => (isSale ? usdc(part) : milliWeth(part))
+    return aStrategy({
+      ...{ name: 'dipping', price, dipWindowMs },
+      size: { side: isSale ? 'sell' : 'buy', amount: amountOf(3) },
+      dips: given
+        .map(({ dropBps, part }) => ({ dropBps, amount: amountOf(part) }))
+        .sort((one, other) => other.dropBps - one.dropBps),
+      limits: { ...caps, drawdownBps: undefined },
+      schedule: aSchedule(cron),
+    })
+  })
+
+test('the same holds for purchases that remember dips, alone and beside others', async () => {
+  let fills = 0
+  const wealth = fc.integer({ min: 0, max: 30 })
+  const others = fc.option(portfolio, { nil: undefined })
+  await fc.assert(
+    fc.asyncProperty(dipping, others, PRICES, MODEL, wealth, async (...given) => {
+      const [one, other, moves, model, amount] = given
+      const beside = other === undefined ? [] : [buyer('often', '*/2 * * * *'), other]
+      fills += await fillsOf([one, ...beside], moves, { ...model, wealth: amount })
+    }),
+    { numRuns: 30 },
+  )
+  expect(fills).toBeGreaterThan(200)
+})
+
+const COIN: Token = { ...WETH, symbol: 'COIN', address: `0x${'c0'.repeat(20)}` }
+const COIN_WETH: PriceFeed = {
+  ...{ ...WETH_USDC, pair: 'COIN/WETH', feed: COIN.address },
+  ...{ base: COIN, quote: WETH },
+}
+
+test('and for those whose price multiplies two feeds', async () => {
+  let fills = 0
+  await fc.assert(
+    fc.asyncProperty(dipping, PRICES, PRICES, MODEL, async (one, moves, others, model) => {
+      const strategy = { ...one, buy: { token: COIN, native: false } }
+      const feedList = [WETH_USDC, COIN_WETH]
+      const priceSeries = [tapeOf(moves, 1_000), tapeOf(others, 1, 'COIN/WETH')]
+      const feeds = { feedList, priceSeries }
+      fills += await fillsOf([strategy], moves, { ...model, wealth: 20 }, feeds)
+    }),
+    { numRuns: 25 },
+  )
+  expect(fills).toBeGreaterThan(100)
 })

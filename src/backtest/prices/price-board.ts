@@ -45,13 +45,16 @@ export class Board {
     return this.#readings
   }
 
-  /** The readings at a later second; undefined if a series has to be read on for that. */
-  readingsAt(seconds: number): ReadonlyMap<Pair, FeedReading> | undefined {
+  /** The readings of feeds at a later second; undefined if a series has to be read on for that. */
+  readingsAt(
+    seconds: number,
+    feeds: readonly PriceFeed[],
+  ): ReadonlyMap<Pair, FeedReading> | undefined {
     const readings = new Map<Pair, FeedReading>()
-    for (const { cursor } of this.#played.values()) {
-      const reading = cursor.readingAt(seconds)
+    for (const { pair } of feeds) {
+      const reading = this.cursorOf(pair)?.readingAt(seconds)
       if (reading === 'unread') return undefined
-      if (reading !== undefined) readings.set(cursor.pair, reading)
+      if (reading !== undefined) readings.set(pair, reading)
     }
     return readings
   }

@@ -7,6 +7,7 @@ import {
   baseUnits,
   compareRatio,
   maxOf,
+  minOf,
   PAR,
   type Ratio,
   ratioOfText,
@@ -32,7 +33,13 @@ import {
   swapIntent,
   tradePrice,
 } from '../decision/swap.ts'
-import { none, type SlotInputs, type StrategyKind } from '../kind.ts'
+import {
+  none,
+  type PricedSlot,
+  type Remember,
+  type SlotInputs,
+  type StrategyKind,
+} from '../kind.ts'
 
 /** Trades the same amount on every slot, and another amount on a dip. */
 export type DcaStrategy = TradeBase & {
@@ -59,7 +66,8 @@ export const dca: StrategyKind<DcaStrategy> = {
   shapesNoOrder: [],
   marks({ dips, ...strategy }, { price, ...view }) {
     if (price === undefined) return undefined
-    const { highest } = highsOf({ ...strategy, dips }, view, price)
+    const { nowSeconds, memory } = view
+    const { highest = price } = highsOf({ ...strategy, dips }, memory, [{ nowSeconds, price }])
     const levels = dips.map(({ dropBps }) => {
       const level = scaleBps(highest, -dropBps)
       const isReached = compareRatio(price, level) <= 0
@@ -87,36 +95,40 @@ export const dca: StrategyKind<DcaStrategy> = {
   entry: none,
   trigger: undefined,
   quiet(strategy, view, reason) {
-    // On a dip's watch, every slot remembers its price.
-    if (strategy.dips.length > 0) return undefined
-    const { sell, buy, price } = strategy
+    const { sell, buy, price, dips } = strategy
     const answer = tradePrice(strategy, view)
-    if (!answer.ok) return undefined
+    // Without a feed, passed slots have no price to remember.
+    if (!answer.ok || (dips.length > 0 && answer.price.pairs.length === 0)) return undefined
+    const remember: Remember | undefined =
+      dips.length === 0 ? undefined : (before, slots) => highsOf(strategy, before, slots).memory
     const pair = { sell: sell.token, buy: buy.token }
     if (reason === 'price-outside-bounds') {
       const isLow = brokenBound(answer.price.ratio, price)?.bound === 'min'
       const [low = NOUGHT, high] = isLow ? [undefined, price.min] : [price.max, undefined]
-      return { bands: [{ ...pair, low, high }], needsBalances: false }
+      return { bands: [{ ...pair, low, high }], needsBalances: false, remember }
     }
     const least = leastShort(strategy, view, reason)
-    if (least === undefined) return undefined
+    // A smaller dip's amount may do at this price.
+    if (least === undefined || compareRatio(answer.price.ratio, least) <= 0) return undefined
     const { min = least, max: high } = price
     const low = compareRatio(min, least) > 0 ? min : least
-    return { bands: [{ ...pair, low, high }], needsBalances: true }
+    return { bands: [{ ...pair, low, high }], needsBalances: true, remember }
   },
 }
 
 const NOUGHT: Ratio = { num: 0n, den: 1n }
 
-/** Price above which an order within bounds stays skipped for this reason; undefined if no price is known. */
+/** Price above which an order within bounds, of any size, stays skipped for this reason; undefined if no price is known. */
 function leastShort(strategy: DcaStrategy, view: MarketView, reason: SkipReason) {
-  const { size, sell } = strategy
-  const isShort = reason === 'insufficient-balance'
-  if (size.side === 'sell') return isShort || isLimitReason(reason) ? NOUGHT : undefined
+  const { size, sell, dips } = strategy
   const free = availableOf(view, sell)
-  if (!isShort || free === undefined) return undefined
+  const amount = dips.reduce<bigint>((least, dip) => minOf(least, dip.amount), size.amount)
+  // A cap may hit only some sizes.
+  if (isLimitReason(reason) && size.side === 'sell' && dips.length === 0) return NOUGHT
+  if (reason !== 'insufficient-balance' || free === undefined) return undefined
+  if (size.side === 'sell') return free < amount ? NOUGHT : undefined
   // The inverse of `mostToSell`, whose rounding up only raises it.
-  return { num: maxOf(0n, free) * BPS, den: size.amount * (BPS + marginBps(strategy)) }
+  return { num: maxOf(0n, free) * BPS, den: amount * (BPS + marginBps(strategy)) }
 }
 
 /** Maximum that one slot sells; undefined if that depends on an unknown price. */
@@ -136,7 +148,8 @@ export function decideDca(strategy: DcaStrategy, view: MarketView): Decision {
   if (!answer.ok) return noPrice(answer)
   const { ratio } = answer.price
   const { sell, buy, price } = strategy
-  const highs = strategy.dips.length === 0 ? undefined : highsOf(strategy, view, ratio)
+  const slot = { nowSeconds: view.nowSeconds, price: ratio }
+  const highs = strategy.dips.length === 0 ? undefined : highsOf(strategy, view.memory, [slot])
   const memory = highs?.memory
   const size = sizeAt(strategy, ratio, highs?.highest)
   const maxSell = mostToSell(strategy, size, ratio)
@@ -156,49 +169,47 @@ function sizeAt({ size, dips }: DcaStrategy, price: Ratio, highest: Ratio | unde
 /** Beyond this, highs after the first are dropped, which makes a later dip smaller, never larger. */
 const HIGHS_MAX = 64
 
+/** A remembered price, as text `<seconds>@<ratio>`, or one of a new slot. */
+type High = string | PricedSlot
+
 /**
- * The highest price of the window, and the memory of the prices that were not reached again since: `<seconds>@<ratio>`, with
- * commas between. Times rise and prices fall along that text, so only its ends are read: the rest of 64 highs would take
- * longer than all else of a decision.
+ * The highest price of the window after slots, at least one, and the memory of the prices that were not reached again since,
+ * with commas between. Times rise and prices fall along it, so only its ends are read: the rest of 64 highs would take longer
+ * than all else of a decision.
  */
 function highsOf(
   strategy: DcaStrategy,
-  view: Pick<MarketView, 'nowSeconds' | 'memory'>,
-  price: Ratio,
-): { readonly highest: Ratio; readonly memory: StrategyMemory } {
+  before: StrategyMemory,
+  slots: readonly PricedSlot[],
+): { readonly highest: Ratio | undefined; readonly memory: StrategyMemory } {
   const key = keyOf(strategy)
-  const oldest = view.nowSeconds - strategy.dipWindowMs / 1000
-  const own = `${view.nowSeconds}@${ratioText(price)}`
-  let highs = view.memory[key] ?? ''
-  while (highs !== '' && Number.parseInt(highs, 10) < oldest) highs = withoutFirst(highs)
-  while (highs !== '' && !isAbove(highs.slice(highs.lastIndexOf(',') + 1), price))
-    highs = highs.slice(0, Math.max(0, highs.lastIndexOf(',')))
-  const [first] = highs.split(',', 1)
-  const highest = priceIn(first)
-  if (first === undefined || highest === undefined)
-    return { highest: price, memory: { [key]: own } }
-  if (countOf(highs) >= HIGHS_MAX) highs = `${first},${withoutFirst(withoutFirst(highs))}`
-  return { highest, memory: { [key]: `${highs},${own}` } }
+  const highs: High[] = (before[key] ?? '').split(',')
+  for (const slot of slots) {
+    const oldest = slot.nowSeconds - strategy.dipWindowMs / 1000
+    while (highs.length > 0 && !(secondsOf(highs[0]) >= oldest)) highs.shift()
+    while (highs.length > 0 && !isAbove(highs.at(-1), slot.price)) highs.pop()
+    if (highs.length >= HIGHS_MAX) highs.splice(1, 1)
+    highs.push(slot)
+  }
+  return { highest: priceIn(highs[0]), memory: { [key]: highs.map(textOf).join(',') } }
 }
 
-function withoutFirst(highs: string): string {
-  const at = highs.indexOf(',')
-  return at < 0 ? '' : highs.slice(at + 1)
-}
-
-function countOf(highs: string): number {
-  let count = 1
-  for (let at = highs.indexOf(','); at >= 0; at = highs.indexOf(',', at + 1)) count += 1
-  return count
-}
-
-function isAbove(high: string, price: Ratio): boolean {
+function isAbove(high: High | undefined, price: Ratio): boolean {
   const known = priceIn(high)
   return known !== undefined && compareRatio(known, price) > 0
 }
 
-function priceIn(high: string | undefined): Ratio | undefined {
-  return ratioOfText(high?.slice(high.indexOf('@') + 1))
+/** NaN without a high. */
+function secondsOf(high: High = ''): number {
+  return typeof high === 'string' ? Number.parseInt(high, 10) : high.nowSeconds
+}
+
+function priceIn(high: High = ''): Ratio | undefined {
+  return typeof high === 'string' ? ratioOfText(high.slice(high.indexOf('@') + 1)) : high.price
+}
+
+function textOf(high: High): string {
+  return typeof high === 'string' ? high : `${high.nowSeconds}@${ratioText(high.price)}`
 }
 
 /** Keyed by pair, so that highs from before a change of the file's tokens do not count. */
