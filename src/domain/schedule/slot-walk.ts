@@ -126,8 +126,11 @@ class CronWalk implements SlotWalk {
     const wall = from + span.offsetSeconds
     const day = Math.floor(wall / DAY_SECONDS)
     const dayEnds = (day + 1) * DAY_SECONDS - span.offsetSeconds
-    const until = Math.min(dayEnds, span.untilSeconds)
-    const isWhole = until - from === DAY_SECONDS && span.wallReachedSeconds <= wall
+    // A span may end without a change, and then one that covers the day begins before it.
+    const last = offsetSpanAt(timezone, dayEnds - 1)
+    const isCovered = last.fromSeconds <= from && last.wallReachedSeconds <= wall
+    const isWhole = isCovered && dayEnds - from === DAY_SECONDS
+    const until = isWhole ? dayEnds : Math.min(dayEnds, span.untilSeconds)
     this.#at = 0
     this.#ahead = until
     this.#base = isWhole ? from : 0
