@@ -122,12 +122,19 @@ export function mergeUsed(totals: ExposureTotals, key: string): void {
   const { strategy, token, amount, atMs } = exposure
   const together = `${strategy} ${token} ${Math.floor(atMs / TOGETHER_MS)}`
   const others = totals.exposures.get(together)
-  removeExposure(totals, key)
-  addExposure(totals, together, {
+  const merged: Exposure = {
     ...{ strategy, token, live: false },
     amount: (amount + (others?.amount ?? 0n)) as BaseUnits,
     atMs: Math.max(atMs, others?.atMs ?? atMs),
-  })
+  }
+  if (others !== undefined) {
+    removeExposure(totals, key)
+    addExposure(totals, together, merged)
+    return
+  }
+  // The first of its minute changes its key, and no sum.
+  totals.exposures.delete(key)
+  totals.exposures.set(together, merged)
 }
 
 /** Selects exposures: of a token, and of one strategy if named. */
