@@ -66,13 +66,12 @@ export class WatchedFeeds {
 
   /** The first feeds that leave their bands by a time, or come to another piece of their series, and when. */
   firstEnd(byMs: number): { readonly atMs: number; readonly brokenBy: readonly PriceCursor[] } {
-    let atMs = byMs
-    const brokenBy: PriceCursor[] = []
+    let [atMs, brokenBy]: [number, PriceCursor[]] = [byMs, []]
     for (const [cursor, watched] of this.#watched) {
       const { band } = watched
       watched.endsMs ??= 1000 * (cursor.quietUntil(band, this.#untilSeconds) ?? FOR_GOOD)
       if (watched.endsMs > atMs) continue
-      if (watched.endsMs < atMs) brokenBy.length = 0
+      if (watched.endsMs < atMs) brokenBy = []
       atMs = watched.endsMs
       brokenBy.push(cursor)
     }
