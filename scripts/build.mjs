@@ -69,6 +69,15 @@ const slim = {
   },
 }
 
+/** Packages that most processes never use, each a file of its own: text that is never run takes time to read, too. */
+const RARE = ['nodemailer', 'undici']
+const apart = (names) => ({
+  name: 'apart',
+  setup({ onResolve }) {
+    onResolve({ filter: new RegExp(`^(${names.join('|')})$`) }, ({ path }) => ({ path: `./${path}.js`, external: true }))
+  },
+})
+
 /** Parts of the program by name, which the launcher, threads and the small bundle load. */
 const PARTS = {
   main: 'main.ts',
@@ -123,8 +132,9 @@ const script = {
   define: { BUILT_FROM_COMMIT: JSON.stringify(commitOf(root) ?? '') },
 }
 try {
-  const program = await buildProgram('program.js', PARTS)
-  await buildProgram('reading.js', { main: PARTS.main }, [reading])
+  const program = await buildProgram('program.js', PARTS, [apart(['nodemailer'])])
+  await buildProgram('reading.js', { main: PARTS.main }, [reading, apart(RARE)])
+  await Promise.all(RARE.map(buildPackage))
   await buildSmall()
   await buildRunner()
   const page = await buildPage('page')
@@ -161,6 +171,11 @@ function buildProgram(name, parts, plugins = []) {
     },
     footer: { js: '})' },
   })
+}
+
+function buildPackage(name) {
+  const outfile = join(fresh, `${name}.js`)
+  return build({ ...script, stdin: { contents: `module.exports = require('${name}')`, resolveDir: root }, outfile, plugins: [slim] })
 }
 
 /** The launcher, the commands that need little code, and a file for each part that is not started by the launcher. */

@@ -17,7 +17,7 @@ import { composeGuard, openState } from '../../src/cli/compose/state.ts'
 import { openAnchors } from '../../src/cli/compose/wallets.ts'
 import { openObserving } from '../../src/cli/compose/observing.ts'
 import { createWatch } from '../../src/control/probes.ts'
-import { keepHeapSmall, letHeapGrow, optimiseEarly } from '../../src/cli/process/v8-settings.ts'
+import { optimiseEarly } from '../../src/cli/process/v8-settings.ts'
 import { loadSettings } from '../../src/config/settings/load-settings.ts'
 import { loadStrategies } from '../../src/strategies/files/load-strategies.ts'
 import { DEFAULT_POLICY } from '../../src/domain/policy.ts'
@@ -125,7 +125,6 @@ function createTicks(context, strategies) {
 }
 
 async function main() {
-  keepHeapSmall()
   const { settings: written } = loaded(loadSettings({ file: writeFiles(), env: {} }))
   const settings = {
     ...written,
@@ -206,7 +205,6 @@ async function main() {
   const context = { ...composed.context, ...own, closing: signal, stop: signal }
   await schedule(context, strategies)
   const slotOf = createTicks(context, strategies)
-  letHeapGrow()
   optimiseEarly()
 
   const one = async (worker) => {

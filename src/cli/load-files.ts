@@ -15,6 +15,7 @@ import { loadStrategies } from '../strategies/files/load-strategies.ts'
 import type { Strategy } from '../strategies/registry.ts'
 import { EXIT, type Io } from './process/io.ts'
 import { type Refusal, refusalOf } from './process/refusal.ts'
+import { withSmallHeap } from './process/v8-settings.ts'
 
 /** Options of every command that reads a config. */
 export type ConfigOptions = Overrides & { readonly config: string; readonly json?: boolean }
@@ -64,7 +65,7 @@ export async function loadAll(
 ): Promise<Loaded> {
   const { config: file } = options
   const config = loadSettings({ file, env: io.env, overrides: options, sandbox })
-  const loaded = withStrategies(config)
+  const loaded = withSmallHeap(() => withStrategies(config))
   if (!loaded.ok) return loaded
   const { settings } = loaded
   // A sandbox's keys are worthless, and skipping the packages speeds up its start.

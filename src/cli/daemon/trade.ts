@@ -30,7 +30,7 @@ import { manualStrategyOf } from '../manual-order.ts'
 import { tradedTokens } from '../market.ts'
 import { DEFAULT_CONFIG, type Io } from '../process/io.ts'
 import { programName } from '../process/program-name.ts'
-import { letHeapGrow, optimiseEarly } from '../process/v8-settings.ts'
+import { optimiseEarly } from '../process/v8-settings.ts'
 import { describeSchedule } from '../text/amount-data.ts'
 import { type HandlerInput, handleRequests } from './handle.ts'
 import type { ReloadInput } from './reload.ts'
@@ -159,7 +159,6 @@ export async function trade(input: Trading): Promise<Ended> {
           control,
         )
         announce(input, agenda)
-        letHeapGrow()
         setTimeout(optimiseEarly, OPTIMISED_AFTER_MS).unref()
         input.watch.ready()
         io.signalReady()

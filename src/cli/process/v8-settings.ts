@@ -1,13 +1,16 @@
 import { setFlagsFromString } from 'node:v8'
 
-/** Keeps V8's young generation small: garbage of a thousand files that are read must not enlarge the heap for good. */
-export function keepHeapSmall(): void {
+/**
+ * Keeps V8's young generation small during a task: garbage of a thousand files that are read must not enlarge the heap for
+ * good. No longer: under these settings V8 compiles the modules of Node itself, whose code cache it refuses.
+ */
+export function withSmallHeap<Result>(task: () => Result): Result {
   setFlagsFromString('--semi-space-growth-factor=1')
-}
-
-/** Lets the young generation grow under load, so that short-lived objects of an order are not promoted. */
-export function letHeapGrow(): void {
-  setFlagsFromString('--semi-space-growth-factor=2')
+  try {
+    return task()
+  } finally {
+    setFlagsFromString('--semi-space-growth-factor=2')
+  }
 }
 
 /**

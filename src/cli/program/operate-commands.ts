@@ -2,7 +2,6 @@ import type { ControlRequest } from '../../control/control-socket.ts'
 import { duration, slippage } from '../arguments.ts'
 import type { OrderOptions } from '../commands/operate/order.ts'
 import { stay } from '../process/stay.ts'
-import { keepHeapSmall } from '../process/v8-settings.ts'
 import { configured, load, type Program, targeted, YES } from './program.ts'
 
 const CONTROLS = [
@@ -23,7 +22,6 @@ export function addOperating(program: Program): void {
     )
     .action((options) => {
       signals.hold()
-      keepHeapSmall()
       const ran = load.run().then(({ run }) => run({ ...options, forMs: options.for }, io))
       const { wasTerminated } = signals
       const how = { json: options.json === true, wasTerminated }
