@@ -63,7 +63,8 @@ const slim = {
     onLoad({ filter: /./, namespace: 'late' }, async ({ path }) => {
       const names = Object.keys(await import(path)).filter((name) => name !== 'default')
       const getters = names.map((name) => `get ${name}() { return load().${name} }`)
-      const contents = `let loaded; const load = () => (loaded ??= require('${path}')); module.exports = { ${getters} }`
+      // Inherited, because every module that imports it would copy its own properties.
+      const contents = `let loaded; const load = () => (loaded ??= require('${path}')); module.exports = Object.create({ ${getters} })`
       return { contents, resolveDir: root }
     })
   },
@@ -86,16 +87,17 @@ const PARTS = {
   'load-files': 'load-files.ts',
 }
 
-/** The small bundle runs `halt` and shows help; it takes the rest from the program. */
-const small = {
+/** The small bundles load these parts of main.ts; they take the rest from the program. */
+const SMALL = { halt: /\/halt\.ts$/, short: /\/(halt|root)\.ts$/ }
+const small = (parts) => ({
   name: 'small',
   setup({ onResolve }) {
     onResolve({ filter: /^\./ }, ({ kind, path }) => {
-      if (kind !== 'dynamic-import' || path.endsWith('/halt.ts')) return undefined
+      if (kind !== 'dynamic-import' || parts.test(path)) return undefined
       return { path: path.endsWith('/load-files.ts') ? './load-files.js' : path, external: true }
     })
   },
-}
+})
 /** The commands of this bundle only read; src/cli/start.ts names them. */
 const reading = {
   name: 'reading',
@@ -104,13 +106,6 @@ const reading = {
       const isOther = kind === 'dynamic-import' && !/\/inspect\/(status|ps|history|why)\.ts$/.test(path)
       return isOther ? { path, external: true } : undefined
     })
-  },
-}
-/** The launcher loads the small bundle as it is. */
-const launching = {
-  name: 'launching',
-  setup({ onResolve }) {
-    onResolve({ filter: /\/main\.ts$/ }, () => ({ path: './short.js', external: true }))
   },
 }
 
@@ -185,8 +180,11 @@ async function buildSmall() {
   const define = { ...script.define, BUNDLE_HASHES: JSON.stringify(hashes), 'import.meta.dirname': '__dirname' }
   const cli = join(root, 'src/cli')
   const entry = (name) => ({ entryPoints: [join(cli, `${name}.ts`)] })
-  await build({ ...script, ...entry('start'), outfile: join(fresh, 'tranched.js'), define, plugins: [launching] })
-  await build({ ...script, ...entry('main'), outfile: join(fresh, 'short.js'), define, plugins: [slim, small], minifyWhitespace: true, minifySyntax: true })
+  await build({ ...script, ...entry('start'), outfile: join(fresh, 'tranched.js'), define })
+  for (const [name, parts] of Object.entries(SMALL)) {
+    const outfile = join(fresh, `${name}.js`)
+    await build({ ...script, ...entry('main'), outfile, define, plugins: [slim, small(parts)], minifyWhitespace: true, minifySyntax: true })
+  }
   for (const part of Object.keys(PARTS).filter((name) => name !== 'main')) {
     const contents = `module.exports = require('./load-program.ts').loadProgram('program.js', { keeps: false })['${part}']()`
     await build({ ...script, stdin: { contents, resolveDir: cli }, outfile: join(fresh, `${part}.js`), define })

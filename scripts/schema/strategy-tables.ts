@@ -72,8 +72,9 @@ function rowsOf(path: string, schema: unknown): readonly string[] {
     )
     return meaning === '' ? inner : [row(path, schema, meaning), ...inner]
   }
-  if (core instanceof z.ZodArray && core.element instanceof z.ZodObject) {
-    const inner = Object.entries(core.element.shape).flatMap(([name, field]) =>
+  const element = core instanceof z.ZodArray ? coreOf(core.element as z.ZodType) : undefined
+  if (element instanceof z.ZodObject) {
+    const inner = Object.entries(element.shape).flatMap(([name, field]) =>
       rowsOf(`${path}[].${name}`, field),
     )
     return [row(path, schema, meaning), ...inner]
@@ -130,13 +131,13 @@ function meaningOf(schema: z.ZodType): string {
   return ''
 }
 
-type Wrapper = z.ZodOptional | z.ZodPrefault
+type Wrapper = z.ZodOptional | z.ZodPrefault | z.ZodLazy
 
 function isWrapper(schema: unknown): schema is Wrapper {
-  return schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault
+  return [z.ZodOptional, z.ZodPrefault, z.ZodLazy].some((wrapper) => schema instanceof wrapper)
 }
 
-/** A schema without its optional and transform wrappers. */
+/** A schema without its optional, lazy and transform wrappers. */
 export function coreOf(schema: z.ZodType): unknown {
   let core: unknown = schema
   while (isWrapper(core)) core = core.unwrap()

@@ -1,6 +1,6 @@
 import { EXIT, type ExitCode, guarded, type Io } from './process/io.ts'
+import { plainHalt } from './process/plain-halt.ts'
 import { createQuestions, createSignals } from './process/terminal.ts'
-import { createProgram } from './program/root.ts'
 import { reportError } from './text/explain.ts'
 
 const signals = createSignals(process, () => process.exit(EXIT.failed))
@@ -20,6 +20,12 @@ let exitCode: ExitCode = EXIT.done
 
 async function main(): Promise<ExitCode> {
   try {
+    const halting = plainHalt(process.argv.slice(2), io)
+    if (halting !== undefined) {
+      const { halt } = await import('./commands/operate/halt.ts')
+      return await halt(halting, io, Date.now())
+    }
+    const { createProgram } = await import('./program/root.ts')
     const does = async (outcome: ExitCode | Promise<ExitCode>) => {
       exitCode = await outcome
     }

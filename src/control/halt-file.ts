@@ -1,4 +1,14 @@
-import * as fs from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from '../domain/errors.ts'
 import { excerpt } from '../domain/text/outside-text.ts'
@@ -23,7 +33,7 @@ type HaltReading =
 export function readHaltFile(dir: string, seen?: string, file = haltFilePath(dir)): HaltReading {
   try {
     // A dangling link counts.
-    if (fs.lstatSync(file, { throwIfNoEntry: false }) !== undefined)
+    if (lstatSync(file, { throwIfNoEntry: false }) !== undefined)
       return { tag: 'present', detail: `the file ${file} is there${textOf(file)}` }
     const present = identityOf(dir)
     return seen === undefined || seen === present
@@ -37,7 +47,7 @@ export function readHaltFile(dir: string, seen?: string, file = haltFilePath(dir
 
 /** Tells a directory from another at its path, such as the empty mount point of an unmounted volume. */
 function identityOf(dir: string): string {
-  const { dev, ino } = fs.statSync(dir, { bigint: true })
+  const { dev, ino } = statSync(dir, { bigint: true })
   return `${dev}:${ino}`
 }
 
@@ -56,7 +66,7 @@ export function openHaltFile(dir: string): HaltFile & { blocked(): string | unde
       return reading.tag === 'present' ? reading.detail : undefined
     },
     lift() {
-      fs.rmSync(file, { force: true })
+      rmSync(file, { force: true })
       syncDirectory(dir)
       const reading = read()
       if (reading.tag !== 'absent') throw new Error(reading.detail)
@@ -72,13 +82,13 @@ export function writeHaltFile(dir: string, text: string): 'made' | 'present' {
   const file = haltFilePath(dir)
   let fd: number
   try {
-    fd = fs.openSync(file, 'wx', PRIVATE_FILE)
+    fd = openSync(file, 'wx', PRIVATE_FILE)
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return 'present'
     throw error
   }
   try {
-    fs.writeSync(fd, `${text}\n`)
+    writeSync(fd, `${text}\n`)
   } catch {
     // The disk is full: the halt holds without its text.
   }
@@ -89,14 +99,14 @@ export function writeHaltFile(dir: string, text: string): 'made' | 'present' {
 
 /** Synchronous, because nothing else in the process may run between a check and its result. */
 function syncDirectory(dir: string): void {
-  syncAndClose(fs.openSync(dir, 'r'))
+  syncAndClose(openSync(dir, 'r'))
 }
 
 function syncAndClose(fd: number): void {
   try {
-    fs.fsyncSync(fd)
+    fsyncSync(fd)
   } finally {
-    fs.closeSync(fd)
+    closeSync(fd)
   }
 }
 
@@ -104,12 +114,12 @@ function syncAndClose(fd: number): void {
 function textOf(file: string): string {
   let text: string
   try {
-    const fd = fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
+    const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
       const data = Buffer.alloc(TEXT_BYTES_MAX)
-      text = data.toString('utf8', 0, fs.readSync(fd, data, 0, data.length, 0))
+      text = data.toString('utf8', 0, readSync(fd, data, 0, data.length, 0))
     } finally {
-      fs.closeSync(fd)
+      closeSync(fd)
     }
   } catch {
     return ''

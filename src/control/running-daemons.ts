@@ -1,5 +1,12 @@
 import { spawnSync } from 'node:child_process'
-import * as fs from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { HeldClaim } from '../store/lock/lock-claims.ts'
 import { LOCK, readLock } from '../store/lock/state-lock.ts'
@@ -15,7 +22,7 @@ export type Holding = HeldClaim & { readonly dir: string }
  * the open locks, and each lock names its holder, so a crash leaves no stale entry. Throws if open files cannot be listed.
  */
 export function heldDirectories(): readonly Holding[] {
-  const hasProc = fs.existsSync('/proc/self/fd')
+  const hasProc = existsSync('/proc/self/fd')
   const open = directoriesOf(hasProc ? openLocks() : lsofLocks())
   const bound = directoriesOf(hasProc ? boundSockets() : [])
   const found = [
@@ -27,12 +34,12 @@ export function heldDirectories(): readonly Holding[] {
 }
 
 function directoriesOf(places: readonly string[]): ReadonlySet<string> {
-  return new Set(places.map(dirname).flatMap((dir) => ifReadable(() => [fs.realpathSync(dir)])))
+  return new Set(places.map(dirname).flatMap((dir) => ifReadable(() => [realpathSync(dir)])))
 }
 
 function holdingOf(dir: string, admitted: readonly HeldClaim['status'][]): readonly Holding[] {
   return ifReadable(() => {
-    const { size } = fs.statSync(join(dir, LOCK))
+    const { size } = statSync(join(dir, LOCK))
     // Another program's file may have this name. A pipe has size 0 and would be read forever.
     if (size === 0 || size > LOCK_BYTES_MAX) return []
     const holder = readLock(dir)
@@ -45,21 +52,20 @@ function openLocks(): readonly string[] {
   return entriesOf('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => entriesOf(`/proc/${pid}/fd`).map((fd) => `/proc/${pid}/fd/${fd}`))
-    .flatMap((link) => ifReadable(() => [fs.readlinkSync(link)]))
+    .flatMap((link) => ifReadable(() => [readlinkSync(link)]))
     .filter((path) => basename(path) === LOCK)
 }
 
 /** Control sockets of this network namespace: only root sees open files of processes in other user namespaces. */
 export function boundSockets(): readonly string[] {
-  return fs
-    .readFileSync('/proc/net/unix', 'utf8')
+  return readFileSync('/proc/net/unix', 'utf8')
     .split('\n')
     .map((line) => line.slice(line.indexOf('/')))
     .filter((path) => path.startsWith('/') && basename(path) === CONTROL_SOCKET)
 }
 
 function entriesOf(dir: string): readonly string[] {
-  return ifReadable(() => fs.readdirSync(dir))
+  return ifReadable(() => readdirSync(dir))
 }
 
 /** Empty for ended processes and for files of other users. */

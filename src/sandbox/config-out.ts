@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path'
-import { GASLESS_CHAIN_ID } from '../venues/swap/client/gasless-wire.ts'
+import { GASLESS_CHAIN_ID } from '../domain/money/token.ts'
 import type { AggregatorContracts } from './aggregator/chain/deploy.ts'
 import type { Deployment } from './evm/deploy.ts'
 import type { AggregatorSettings, GaslessSettings } from './options.ts'

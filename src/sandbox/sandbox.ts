@@ -1,4 +1,4 @@
-import { GASLESS_CHAIN_ID, WETH_BASE } from '../venues/swap/client/gasless-wire.ts'
+import { GASLESS_CHAIN_ID, WETH_BASE_ADDRESS } from '../domain/money/token.ts'
 import { createAdmin } from './admin.ts'
 import { startAggregator } from './aggregator/aggregator-service.ts'
 import { type ConfigPlaces, sandboxConfig } from './config-out.ts'
@@ -235,7 +235,7 @@ async function setUpBase(
   const deployment = await deployGaslessContracts(rpc, GASLESS_CHAIN_ID)
   const trader = await fundedAccount(rpc, TRADER_WEI)
   for (const token of deployment.tokens) {
-    const whole = token.address === WETH_BASE ? 1_000n : 10_000_000n
+    const whole = token.address === WETH_BASE_ADDRESS ? 1_000n : 10_000_000n
     const amount = whole * 10n ** BigInt(token.decimals)
     await fundToken(deployment.deployer, { token, to: trader.address, amount })
   }

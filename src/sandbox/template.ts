@@ -1,5 +1,5 @@
 import type { Hex } from 'viem'
-import { WETH_BASE } from '../venues/swap/client/gasless-wire.ts'
+import { WETH_BASE_ADDRESS } from '../domain/money/token.ts'
 import { sandboxConfig } from './config-out.ts'
 import { TABLE } from './settings/table.ts'
 import { FEED_PAIRS, TOKEN_SPECS } from './tokens.ts'
@@ -42,7 +42,7 @@ export const SANDBOX_TEMPLATE: Readonly<Record<string, unknown>> = sandboxConfig
       sequencerFeed: placeholder(0x101),
       tokens: TOKEN_SPECS.map((spec, index) => ({
         ...spec,
-        address: spec.symbol === 'WETH' ? WETH_BASE : placeholder(0x200 + index),
+        address: spec.symbol === 'WETH' ? WETH_BASE_ADDRESS : placeholder(0x200 + index),
       })),
       feeds: FEED_PAIRS.map(([base, quote], index) => ({
         base,

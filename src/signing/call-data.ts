@@ -5,17 +5,24 @@ import type { GasTankMethods } from '../domain/settings.ts'
 
 const text = (value: string): Hex => keccak256(toHex(value))
 
-const DOMAIN_TYPE_HASH = text(
-  'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)',
-)
-const CALL_TYPE_HASH = text(
-  'Call(uint256 deadline,uint256 nonce,address target,uint256 value,bytes calldata,uint256 gasLimit)',
-)
-const NAME_HASH = text(PROPOSER_DOMAIN.name)
-const VERSION_HASH = text(PROPOSER_DOMAIN.version)
+let made: ReturnType<typeof makeHashes> | undefined
+/** Made with the first call, because they take some milliseconds of a start, and most daemons sign no call. */
+function makeHashes() {
+  return {
+    domainType: text(
+      'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)',
+    ),
+    callType: text(
+      'Call(uint256 deadline,uint256 nonce,address target,uint256 value,bytes calldata,uint256 gasLimit)',
+    ),
+    name: text(PROPOSER_DOMAIN.name),
+    version: text(PROPOSER_DOMAIN.version),
+  }
+}
 
 /** The 32-byte digest that the owner signs. */
 export function hashCall(call: AccountCall): Hex {
+  made ??= makeHashes()
   const domain = keccak256(
     encodeAbiParameters(
       [
@@ -25,7 +32,7 @@ export function hashCall(call: AccountCall): Hex {
         { type: 'uint256' },
         { type: 'address' },
       ],
-      [DOMAIN_TYPE_HASH, NAME_HASH, VERSION_HASH, BigInt(call.chainId), call.verifyingContract],
+      [made.domainType, made.name, made.version, BigInt(call.chainId), call.verifyingContract],
     ),
   )
   const struct = keccak256(
@@ -40,7 +47,7 @@ export function hashCall(call: AccountCall): Hex {
         { type: 'uint256' },
       ],
       [
-        CALL_TYPE_HASH,
+        made.callType,
         BigInt(call.deadlineSeconds),
         call.nonce,
         call.target,

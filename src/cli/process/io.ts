@@ -14,6 +14,11 @@ export function defaultConfig({ env }: Pick<Io, 'env'>): string {
   return env[CONFIG_VARIABLE] || DEFAULT_CONFIG
 }
 
+/** True if the environment names the daemon that a command is for. */
+export function isNamedBy({ env }: Pick<Io, 'env'>): boolean {
+  return [CONFIG_VARIABLE, 'TRANCHED_STATE_DIR'].some((name) => (env[name] ?? '') !== '')
+}
+
 /** Process resources available to a command. */
 export type Io = {
   readonly stdout: NodeJS.WriteStream

@@ -6,6 +6,7 @@ import {
   defaultConfig,
   type ExitCode,
   type Io,
+  isNamedBy,
 } from '../process/io.ts'
 import type { Signals } from '../process/terminal.ts'
 
@@ -62,13 +63,13 @@ export function takeEnvironment(command: Command, io: Pick<Io, 'env'>): void {
 /** Options of a command for one daemon, and whether flags or the environment name it. */
 export function targeted<Options extends ConfigOptions = ConfigOptions>(
   command: Command,
-  { env }: Pick<Io, 'env'>,
+  io: Pick<Io, 'env'>,
 ): Options & TargetOptions {
   const options = command.opts<Options>()
   const isNamed =
     command.getOptionValueSource('config') === 'cli' ||
     options.stateDir !== undefined ||
-    [CONFIG_VARIABLE, 'TRANCHED_STATE_DIR'].some((name) => (env[name] ?? '') !== '')
+    isNamedBy(io)
   return { ...options, isNamed }
 }
 

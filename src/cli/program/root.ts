@@ -15,6 +15,17 @@ import { addState } from './state-commands.ts'
 /** Descriptions wrap down to this width, also on a narrow terminal. */
 const HELP_WIDTH_MIN = 20
 
+const GROUPS = [
+  addOperating,
+  addInspecting,
+  addMoney,
+  addBacktest,
+  addAuthoring,
+  addAccounts,
+  addState,
+  addCompletion,
+]
+
 /** Commands that use the other ones. */
 const USE_ALL = ['help', 'complete']
 
@@ -37,14 +48,10 @@ export function createProgram(shared: Omit<Program, 'root'>, first?: string): Co
     })
   const only = first !== undefined && !USE_ALL.includes(first)
   const program = { ...shared, root: only ? makingOnly(first, root) : root }
-  addOperating(program)
-  addInspecting(program)
-  addMoney(program)
-  addBacktest(program)
-  addAuthoring(program)
-  addAccounts(program)
-  addState(program)
-  addCompletion(program)
+  for (const add of GROUPS) {
+    add(program)
+    if (only && root.commands.length > 0) break
+  }
   if (only && root.commands.length === 0) return createProgram(shared)
   addHelp(root)
   addExamples(root)

@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander'
+import type { CommanderError } from 'commander'
 import { OperatorError } from '../../domain/errors.ts'
 import { withoutKeys } from '../../domain/text/outside-text.ts'
 import type { FailureData } from '../json/shapes.ts'
@@ -30,7 +30,7 @@ export function reportError(
   if (text !== '') io.stderr.write(`tranched: ${text}\n`)
   if (json && code !== EXIT.done) {
     // Commander has already printed wrong command lines.
-    const message = error instanceof CommanderError ? flagError(error.message).trimEnd() : text
+    const message = isUsageError(error) ? flagError(error.message).trimEnd() : text
     printJson<FailureData>(io, { ok: false, message, problems: [] })
   }
   return code
@@ -53,14 +53,18 @@ function printRefusal(
 }
 
 function explain(error: unknown): { readonly code: ExitCode; readonly text: string } {
-  if (error instanceof CommanderError)
-    return { code: error.exitCode === 0 ? EXIT.done : EXIT.usage, text: '' }
+  if (isUsageError(error)) return { code: error.exitCode === 0 ? EXIT.done : EXIT.usage, text: '' }
   if (error instanceof OperatorError) return { code: EXIT[error.means], text: error.message }
   if (!(error instanceof Error)) return { code: EXIT.failed, text: String(error) }
   // An operating system error's text says everything, so it needs no stack.
   if ('code' in error && 'syscall' in error)
     return { code: EXIT.failed, text: `${error.message}${FULL[String(error.code)] ?? ''}` }
   return { code: EXIT.failed, text: error.stack ?? error.message }
+}
+
+/** Not by its class: a halt loads no parser. */
+function isUsageError(error: unknown): error is CommanderError {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('commander.')
 }
 
 type Parts = Readonly<Record<string, string | undefined>>

@@ -117,6 +117,7 @@ const CODE = /^ {4}\S/
 
 /** Wraps lines between words to a terminal's width; continuation lines are indented, or begin below the text of a label. */
 export function wrapped(lines: readonly string[], width: number): readonly string[] {
+  if (width === Number.POSITIVE_INFINITY) return lines
   return lines.flatMap((line) => {
     if (stripVTControlCharacters(line).length <= Math.max(width, WIDTH_MIN) || CODE.test(line))
       return [line]

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { GASLESS_CHAIN_ID } from '../../domain/money/token.ts'
 import { ZERO_ADDRESS } from '../../domain/money/units.ts'
 import {
   type GaslessSettings,
@@ -10,8 +11,6 @@ import type { Fault } from '../yaml/document.ts'
 import type { Faults } from './names.ts'
 import type { SettingsInput, TradingInput } from './settings-schema.ts'
 
-/** The gasless service settles only on Base. */
-const GASLESS_CHAIN_ID = 8453
 const AGGREGATOR_CHAIN_IDS = [1, 11_155_111]
 
 /** Permits nothing: no spender, and no time in which a permit is valid. */

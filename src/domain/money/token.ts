@@ -11,6 +11,8 @@ export type Token = {
 /** One side of a trade. `native`: the strategy names ETH, so WETH is traded, wrapped before or unwrapped after. */
 export type Asset = { readonly token: Token; readonly native: boolean }
 
+/** Base: the gasless service settles only there. */
+export const GASLESS_CHAIN_ID = 8453
 /** WETH on chain 8453, fixed by the service's interface. */
 export const WETH_BASE_ADDRESS: Address = '0x4200000000000000000000000000000000000006'
 

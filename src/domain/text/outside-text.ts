@@ -15,10 +15,15 @@ const LONG_HEX = /(?:0x)?[0-9a-fA-F]{65,}/g
 
 /** Fast path: nothing to clean. */
 const PLAIN = /^[\n\t\x20-\x7e]*$/
-/** Control characters (ESC, C1), lone surrogates, line separators, and invisible or reordering characters. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]+/gu
+const LINE = /^[\x20-\x7e]*$/
+/**
+ * Control characters (ESC, C1), lone surrogates, line separators, and invisible or reordering characters. A function, because
+ * V8 needs half a millisecond to read the classes, and most text is plain.
+ */
+const UNPRINTABLE = (): RegExp =>
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]+/gu
 /** The same except line break and tab, matched singly to keep alignment. */
-const UNPRINTABLE_IN_LINES =
+const UNPRINTABLE_IN_LINES = (): RegExp =>
   /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
 
 /** 64 hex digits are a key; slightly fewer are a truncated one. Addresses have 40. */
@@ -47,7 +52,8 @@ export function outsideText(text: string, max = OUTSIDE_TEXT_MAX): string {
 }
 
 function oneLine(text: string): string {
-  return text.replace(UNPRINTABLE, ' ').replace(URL_CREDENTIALS, '//').replace(LONG_HEX, '[hex]')
+  const line = LINE.test(text) ? text : text.replace(UNPRINTABLE(), ' ')
+  return line.replace(URL_CREDENTIALS, '//').replace(LONG_HEX, '[hex]')
 }
 
 /** At most `max` UTF-16 units, without half a surrogate pair before the dots. */
@@ -71,12 +77,12 @@ export function withoutKeys(text: string): string {
 /** Text of any length without characters that control a terminal, hide or reorder. Keeps line breaks and tabs. */
 export function printable(text: string): string {
   if (PLAIN.test(text)) return text
-  return text.replace(UNPRINTABLE_IN_LINES, ' ')
+  return text.replace(UNPRINTABLE_IN_LINES(), ' ')
 }
 
 /** Exact JSON, with everything escaped that `printable` would remove. */
 export function printableJson(value: unknown, indent?: number): string {
-  return JSON.stringify(value, undefined, indent).replace(UNPRINTABLE_IN_LINES, (unseen) =>
+  return JSON.stringify(value, undefined, indent).replace(UNPRINTABLE_IN_LINES(), (unseen) =>
     unseen
       .split('')
       .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)

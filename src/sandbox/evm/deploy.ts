@@ -8,8 +8,8 @@ import {
   numberToHex,
 } from 'viem'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
+import { WETH_BASE_ADDRESS } from '../../domain/money/token.ts'
 import { PERMIT_DOMAIN_NAME } from '../../domain/order/permit.ts'
-import { WETH_BASE } from '../../venues/swap/client/gasless-wire.ts'
 import faucetToken from '../artifacts/faucet-token.json' with { type: 'json' }
 import feedBoard from '../artifacts/feed-board.json' with { type: 'json' }
 import multicall3 from '../artifacts/multicall3.json' with { type: 'json' }
@@ -69,20 +69,20 @@ export async function deployGaslessContracts(rpc: Rpc, chainId: number): Promise
   await Promise.all([
     rpc.call('anvil_setCode', [PERMIT2_ADDRESS, permit2Code(chainId)]),
     rpc.call('anvil_setCode', [MULTICALL3_ADDRESS, multicall3.deployedBytecode]),
-    rpc.call('anvil_setCode', [WETH_BASE, weth9.deployedBytecode]),
+    rpc.call('anvil_setCode', [WETH_BASE_ADDRESS, weth9.deployedBytecode]),
   ])
   const tokens: SandboxToken[] = []
   for (const spec of TOKEN_SPECS) {
     const { name, symbol, decimals } = spec
     const isWeth = symbol === 'WETH'
     const address = isWeth
-      ? WETH_BASE
+      ? WETH_BASE_ADDRESS
       : await deploy(deployer, faucetToken, [name, symbol, decimals])
     tokens.push({ ...spec, address })
   }
   const to = await deploy(deployer, settlement, [PERMIT2_ADDRESS, operator.address])
   for (const token of tokens) {
-    const amount = token.address === WETH_BASE ? WETH_INVENTORY : maxUint128
+    const amount = token.address === WETH_BASE_ADDRESS ? WETH_INVENTORY : maxUint128
     await fundToken(deployer, { token, to, amount })
   }
   return {
@@ -131,7 +131,7 @@ export async function fundToken(
   deployer: Sender,
   { token, to, amount }: { token: SandboxToken; to: Hex; amount: bigint },
 ): Promise<void> {
-  const isWeth = token.address === WETH_BASE
+  const isWeth = token.address === WETH_BASE_ADDRESS
   await sendOrThrow(deployer, `funding ${token.symbol}`, {
     to: token.address,
     value: isWeth ? amount : 0n,

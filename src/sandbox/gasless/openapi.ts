@@ -1,10 +1,10 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import * as z from 'zod'
+import { GASLESS_CHAIN_ID } from '../../domain/money/token.ts'
 import {
   createOrderRequestSchema,
   createOrderResponseSchema,
   errorResponseSchema,
-  GASLESS_CHAIN_ID,
   orderSchema,
   quoteRequestSchema,
   quoteResponseSchema,

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Hex } from 'viem'
+import { GASLESS_CHAIN_ID } from '../../domain/money/token.ts'
 import { BPS, mulDivUp } from '../../domain/money/units.ts'
 import { WITNESS_TYPE_STRING } from '../../domain/order/permit.ts'
 import {
-  GASLESS_CHAIN_ID,
   SLIPPAGE_BPS,
   type WireQuoteRequest,
   type WireQuoteResponse,

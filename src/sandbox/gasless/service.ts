@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Hex } from 'viem'
 import * as z from 'zod'
+import { GASLESS_CHAIN_ID } from '../../domain/money/token.ts'
 import {
   createOrderRequestSchema,
   createOrderResponseSchema,
-  GASLESS_CHAIN_ID,
   ID_LENGTH_MAX,
   orderId,
   orderSchema,

@@ -5,7 +5,6 @@ import type { Address } from '../../domain/money/units.ts'
 import type { WalletSource } from '../../domain/settings.ts'
 import { makeDirectory } from '../../system/directory.ts'
 import { readRegular } from '../../system/regular-file.ts'
-import { decryptKeystore, encryptKeystore } from './keystore-v3.ts'
 import { parsePrivateKey } from './private-key.ts'
 import { addressOf } from './secp256k1-curve.ts'
 
@@ -101,6 +100,7 @@ export async function openKeystore(
   keystore: { readonly path: string; readonly text: string },
   secret: { readonly password: string; readonly from: string },
 ): Promise<WalletKey> {
+  const { decryptKeystore } = await import('./keystore-v3.ts')
   const opened = await decryptKeystore(keystore.text, secret.password)
   if (opened.ok) return opened
   if (opened.cause === 'wrong-password')
@@ -145,6 +145,7 @@ export async function createKeystore(options: {
   const { file, key, password, scryptN = SCRYPT_N } = options
   if (password === '') return fault('the password is empty', 'choose a password')
   const address = addressOf(key)
+  const { encryptKeystore } = await import('./keystore-v3.ts')
   const text = await encryptKeystore({ key, password, address, scryptN })
   key.fill(0)
   try {

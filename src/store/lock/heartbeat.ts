@@ -1,4 +1,4 @@
-import * as fs from 'node:fs'
+import { closeSync, fstatSync, openSync, writeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 
 type HeartbeatPlace = {
@@ -45,12 +45,12 @@ export function startHeartbeat({ file, fd, at, everyMs }: HeartbeatPlace) {
   const shared = new SharedArrayBuffer(LAST_BYTES + BigInt64Array.BYTES_PER_ELEMENT)
   const numbers = new Int32Array(shared, 0, 2)
   const last = new BigInt64Array(shared, LAST_BYTES, 1)
-  const { ino } = fs.fstatSync(fd, { bigint: true })
+  const { ino } = fstatSync(fd, { bigint: true })
   const own = openOwn(file, ino)
   Atomics.store(last, 0, process.hrtime.bigint())
   const beat = (): void => {
     const count = Atomics.add(numbers, COUNT, 1) + 1
-    fs.writeSync(own, String(count).padStart(BEAT_DIGITS, '0'), at)
+    writeSync(own, String(count).padStart(BEAT_DIGITS, '0'), at)
     Atomics.store(last, 0, process.hrtime.bigint())
   }
   const stopThread = startThread(
@@ -66,16 +66,16 @@ export function startHeartbeat({ file, fd, at, everyMs }: HeartbeatPlace) {
       Atomics.store(numbers, STOP, 1)
       Atomics.notify(numbers, STOP)
       stopThread()
-      fs.closeSync(own)
+      closeSync(own)
     },
   }
 }
 
 /** Opens the file and checks its identity: bytes of another file must never be overwritten. */
 function openOwn(file: string, ino: bigint): number {
-  const fd = fs.openSync(file, 'r+')
-  if (fs.fstatSync(fd, { bigint: true }).ino === ino) return fd
-  fs.closeSync(fd)
+  const fd = openSync(file, 'r+')
+  if (fstatSync(fd, { bigint: true }).ino === ino) return fd
+  closeSync(fd)
   throw new Error(`${file}: was replaced`)
 }
 

@@ -1,5 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import * as fs from 'node:fs'
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf, StateLockedError } from '../../domain/errors.ts'
@@ -110,9 +122,9 @@ type Blocked = { readonly tag: 'blocked'; readonly first: HeldClaim }
 
 /** One attempt with a new claim. Undefined if it failed without a blocking claim. */
 function tryClaim(file: string, claim: LockClaim): Claimed | Blocked | undefined {
-  const fd = fs.openSync(file, 'a+', PRIVATE_FILE)
+  const fd = openSync(file, 'a+', PRIVATE_FILE)
   const giveUp = (first: HeldClaim | undefined): Blocked | undefined => {
-    fs.closeSync(fd)
+    closeSync(fd)
     return first && { tag: 'blocked', first }
   }
   // Checks first, so that a process that restarts repeatedly does not grow the file.
@@ -138,7 +150,7 @@ function holdLock(
   { staleMs, beatMs }: { readonly staleMs: number; readonly beatMs: number },
 ): HeldLock {
   const heart = startHeartbeat({ file, fd, at: beatAt, everyMs: beatMs })
-  const own = fs.fstatSync(fd, { bigint: true })
+  const own = fstatSync(fd, { bigint: true })
   /** At this file length the claim was in force. The file only grows, except for beats. */
   let lengthSeen = -1n
   let isReleased = false
@@ -174,7 +186,7 @@ function holdLock(
     const isRecent = why === undefined && !isReleased && performance.now() - checkedMs < RECENT_MS
     try {
       // A takeover always appends a line to this file.
-      if (isRecent && fs.readSync(fd, next, 0, 1, Number(lengthSeen)) === 0) return undefined
+      if (isRecent && readSync(fd, next, 0, 1, Number(lengthSeen)) === 0) return undefined
     } catch {
       // Checked again at once by `lost`, which reports a failure.
     }
@@ -185,8 +197,8 @@ function holdLock(
     const isOwn = lost() === undefined
     isReleased = true
     heart.stop()
-    if (isOwn) fs.rmSync(file, { force: true })
-    fs.closeSync(fd)
+    if (isOwn) rmSync(file, { force: true })
+    closeSync(fd)
   }
   const isOver = (): boolean => lost() !== undefined && why !== undefined
   const untilOver = (): string | undefined => (isOver() ? why : undefined)
@@ -211,21 +223,21 @@ function watch(
 type LockRead = 'unchanged' | 'gone' | { readonly text: string; readonly length: bigint }
 
 /** Opens the file by path each time, because only that makes a network file system ask its server. */
-function readIfOwn(file: string, own: fs.BigIntStats, lengthSeen: bigint): LockRead {
+function readIfOwn(file: string, own: BigIntStats, lengthSeen: bigint): LockRead {
   let fd: number
   try {
-    fd = fs.openSync(file, 'r')
+    fd = openSync(file, 'r')
   } catch (error) {
     if (isMissing(error)) return 'gone'
     throw error
   }
   try {
-    const there = fs.fstatSync(fd, { bigint: true })
+    const there = fstatSync(fd, { bigint: true })
     if (there.ino !== own.ino || there.dev !== own.dev) return 'gone'
     if (there.size === lengthSeen) return 'unchanged'
     return { text: readAll(fd).toString(), length: there.size }
   } finally {
-    fs.closeSync(fd)
+    closeSync(fd)
   }
 }
 
@@ -261,33 +273,33 @@ function isInTheWay(file: string, claim: LockClaim): boolean {
 /** Marks a claim that stopped beating. If its process resumes, it finds the mark. */
 function overtake(file: string, claim: LockClaim): void {
   if (!isInTheWay(file, claim)) return
-  const fd = fs.openSync(file, fs.constants.O_WRONLY | fs.constants.O_APPEND)
+  const fd = openSync(file, constants.O_WRONLY | constants.O_APPEND)
   try {
     write(fd, { overtaken: claim.token })
-    fs.fsyncSync(fd)
+    fsyncSync(fd)
   } finally {
-    fs.closeSync(fd)
+    closeSync(fd)
   }
 }
 
 /** A single write, so that the line is complete. The leading newline isolates it from a torn line before it. */
 function write(fd: number, line: Line): void {
-  fs.writeSync(fd, `\n${JSON.stringify(line)}\n`)
+  writeSync(fd, `\n${JSON.stringify(line)}\n`)
 }
 
 function readAll(fd: number): Buffer {
-  const { size } = fs.fstatSync(fd)
+  const { size } = fstatSync(fd)
   const data = Buffer.alloc(size)
-  return data.subarray(0, fs.readSync(fd, data, 0, size, 0))
+  return data.subarray(0, readSync(fd, data, 0, size, 0))
 }
 
 function textOf(file: string): string {
-  return ifThereNow(() => fs.readFileSync(file, 'utf8')) ?? ''
+  return ifThereNow(() => readFileSync(file, 'utf8')) ?? ''
 }
 
 function isStillAt(file: string, fd: number): boolean {
-  const own = fs.fstatSync(fd, { bigint: true })
-  const there = fs.statSync(file, { bigint: true, throwIfNoEntry: false })
+  const own = fstatSync(fd, { bigint: true })
+  const there = statSync(file, { bigint: true, throwIfNoEntry: false })
   return there !== undefined && there.ino === own.ino && there.dev === own.dev
 }
 

@@ -141,7 +141,8 @@ type Conflict = { readonly message: string; readonly expected: string }
 type ChannelSpec<F extends Fields> = {
   readonly kind: string
   readonly list: { readonly of: string; readonly about: string }
-  readonly fields: F
+  /** Made for the first receiver: most configs have none. */
+  readonly fields: () => F
   /** Programs receive every event of one observation, people only the first. */
   readonly isProgram?: true
   readonly paceMs: number
@@ -163,9 +164,17 @@ export type ChannelKind<List extends z.ZodType = z.ZodType, Settings = object> =
 
 /** A registry entry: the schema of a channel's list, and its receivers. */
 export function defineChannel<F extends Fields & ReturnType<typeof routing>>(spec: ChannelSpec<F>) {
-  const { kind, list, fields, paceMs, identity, conflict } = spec
+  const { kind, list, paceMs, identity, conflict } = spec
+  let made: F | undefined
+  const fieldsOnce = (): F => {
+    made ??= spec.fields()
+    return made
+  }
   const schema = z
-    .array(schemaOf(fields), { error: `a list of ${list.of}` })
+    .array(
+      z.lazy(() => schemaOf(fieldsOnce())),
+      { error: `a list of ${list.of}` },
+    )
     .prefault([])
     .describe(list.about)
   function bind(settings: SettingsOf<F>, path: Receiver['path']): Receiver {
@@ -178,7 +187,7 @@ export function defineChannel<F extends Fields & ReturnType<typeof routing>>(spe
       ...common,
       path,
       conflict: () => conflict?.(settings),
-      texts: () => textsOf(fields, settings, path),
+      texts: () => textsOf(fieldsOnce(), settings, path),
       open: async (options) => ({
         ...common,
         key: keyOf(kind, identity(settings)),

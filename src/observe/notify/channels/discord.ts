@@ -17,10 +17,10 @@ const COLORS: Readonly<Record<Severity, number>> = {
 export const discord = defineChannel({
   kind: 'discord',
   list: { of: 'Discord webhooks', about: 'Discord channels' },
-  fields: {
+  fields: () => ({
     url: secretAddress(webAddress.describe('Incoming webhook of a channel, from a variable')),
     ...routing(EVENTS_USUAL),
-  },
+  }),
   identity: ({ url }) => [url],
   /** Discord allows some 30 messages a minute per webhook. */
   paceMs: 2_000,

@@ -49,7 +49,7 @@ function isDecodable(part: string): boolean {
 export const email = defineChannel({
   kind: 'email',
   list: { of: 'mailboxes', about: 'Email' },
-  fields: {
+  fields: () => ({
     smtp: {
       ...secret(
         smtpAddress.describe(
@@ -62,7 +62,7 @@ export const email = defineChannel({
     from: plain(mailAddress.describe('Sender address')),
     to: plain(listOf(mailAddress, 'a list of mail addresses').describe('Recipient addresses')),
     ...routing(EVENTS_USUAL),
-  },
+  }),
   identity: ({ smtp, from, to }) => [new URL(smtp).host, from, ...to],
   paceMs: 1_000,
   async open({ smtp, from, to }, { timeoutMs = SILENCE_MS }) {

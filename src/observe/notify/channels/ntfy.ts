@@ -19,7 +19,7 @@ const LOUDNESS: Readonly<Record<Severity, { readonly priority: number; readonly 
 export const ntfy = defineChannel({
   kind: 'ntfy',
   list: { of: 'ntfy topics', about: 'ntfy topics, for push messages' },
-  fields: {
+  fields: () => ({
     server: address(webAddress.prefault('https://ntfy.sh').describe('URL of the ntfy server')),
     topic: {
       ...plain(
@@ -45,7 +45,7 @@ export const ntfy = defineChannel({
         .describe('Password of the user'),
     ),
     ...routing(EVENTS_USUAL),
-  },
+  }),
   identity: ({ server, topic }) => [server, topic],
   conflict({ token, user, password }) {
     if ((user === undefined) !== (password === undefined))

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type * as z from 'zod'
+import * as z from 'zod'
 import { duration, flag, webAddress } from '../../../config/scalars.ts'
 import { codeOf } from '../../../domain/errors.ts'
 import type { Clock } from '../../../ports.ts'
@@ -9,7 +9,7 @@ import type { Log } from '../../log.ts'
 import { type FieldText, plain, schemaOf, secretAddress, textsOf } from './channel.ts'
 import { deliveryOf, openPoster } from './post.ts'
 
-const fields = {
+const fields = () => ({
   url: secretAddress(webAddress.describe('URL to request at intervals while the daemon is well')),
   every: plain(duration({ min: '10s', max: '1h' }).prefault('1m').describe('Ping interval')),
   startAndFail: plain(
@@ -17,19 +17,21 @@ const fields = {
       .prefault('false')
       .describe('Also request /start and /fail below the URL, as defined by healthchecks.io'),
   ),
-}
+})
 
 /** `notify.heartbeat`: an external monitor raises the alarm when the pings stop. */
-export const heartbeatSchema = schemaOf(fields).transform(({ url, every, startAndFail }) => ({
-  url,
-  everyMs: every,
-  startAndFail,
-}))
+export const heartbeatSchema = z.lazy(() =>
+  schemaOf(fields()).transform(({ url, every, startAndFail }) => ({
+    url,
+    everyMs: every,
+    startAndFail,
+  })),
+)
 
 type HeartbeatSettings = z.output<typeof heartbeatSchema>
 
 export function heartbeatTexts(settings: HeartbeatSettings): readonly FieldText[] {
-  return textsOf(fields, settings, ['notify', 'heartbeat'])
+  return textsOf(fields(), settings, ['notify', 'heartbeat'])
 }
 
 type PingOptions = {

@@ -15,10 +15,10 @@ const MARKS: Readonly<Record<Severity, string>> = {
 export const slack = defineChannel({
   kind: 'slack',
   list: { of: 'Slack webhooks', about: 'Slack channels' },
-  fields: {
+  fields: () => ({
     url: secretAddress(webAddress.describe('Incoming webhook of a channel, from a variable')),
     ...routing(EVENTS_USUAL),
-  },
+  }),
   identity: ({ url }) => [url],
   /** Slack allows one message a second per webhook. */
   paceMs: 1_000,

@@ -25,7 +25,7 @@ const MARKS: Readonly<Record<Severity, string>> = {
 export const telegram = defineChannel({
   kind: 'telegram',
   list: { of: 'Telegram chats', about: 'Telegram chats' },
-  fields: {
+  fields: () => ({
     token: secret(botToken.describe('Token of the bot'), tokenSecrets),
     chat: plain(
       variable(/^(-?\d{1,20}|@\w{4,64})$/, 'the number of a chat, or @name of a channel', [
@@ -40,7 +40,7 @@ export const telegram = defineChannel({
       webAddress.prefault('https://api.telegram.org').describe('URL of your own Bot API server'),
     ),
     ...routing(EVENTS_USUAL),
-  },
+  }),
   /** The bot's number, which stays the same when its token is replaced. */
   identity: ({ token, chat, thread }) => [token.slice(0, token.indexOf(':')), chat, thread],
   /** Telegram allows one message a second per chat. */

@@ -26,7 +26,7 @@ type WebhookPayload = {
 export const webhook = defineChannel({
   kind: 'webhook',
   list: { of: 'webhooks', about: 'Webhooks of your own programs' },
-  fields: {
+  fields: () => ({
     url: address(webAddress.describe('URL that receives a POST for each event')),
     ...routing(WEBHOOK_EVENTS_USUAL),
     secret: secret(
@@ -38,7 +38,7 @@ export const webhook = defineChannel({
         .describe('Key to sign each request, by the Standard Webhooks specification'),
       (text) => [text, text.slice(SECRET_PREFIX.length)],
     ),
-  },
+  }),
   isProgram: true,
   identity: ({ url }) => [url],
   paceMs: 0,

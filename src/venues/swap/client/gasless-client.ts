@@ -1,4 +1,5 @@
 import { Pool } from 'undici'
+import { GASLESS_CHAIN_ID } from '../../../domain/money/token.ts'
 import { WITNESS_TYPE_STRING } from '../../../domain/order/permit.ts'
 import type { Quote, Reply } from '../../../domain/order/quote.ts'
 import type { RoutingPreference } from '../../../domain/settings.ts'
@@ -16,7 +17,7 @@ import type { Reading } from '../../../system/read-json.ts'
 import { type RateLimitReading, readRateLimit, readRetryAfterMs } from '../../queue/rate-limit.ts'
 import { faultOf, lossOf, statusLabel, unavailable } from './gasless-fault.ts'
 import { quoteBody, readCreatedOrder, readOrder, readQuote, readTokens } from './gasless-orders.ts'
-import { GASLESS_CHAIN_ID, ID_LENGTH_MAX } from './gasless-wire.ts'
+import { ID_LENGTH_MAX } from './gasless-wire.ts'
 import { createServiceClock } from './service-clock.ts'
 
 export type GaslessHttpOptions = {

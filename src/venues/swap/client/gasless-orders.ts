@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { GASLESS_CHAIN_ID } from '../../../domain/money/token.ts'
 import { type Address, type BaseUnits, baseUnits, type Hex } from '../../../domain/money/units.ts'
 import type { Quote, QuoteRequest, ServiceOrder, TokenInfo } from '../../../domain/order/quote.ts'
 import type { RoutingPreference } from '../../../domain/settings.ts'
@@ -6,7 +7,6 @@ import { outsideText } from '../../../domain/text/outside-text.ts'
 import { type Reading, readJson, withExactIntegers, wrong } from '../../../system/read-json.ts'
 import {
   createOrderResponseSchema,
-  GASLESS_CHAIN_ID,
   orderSchema,
   quoteResponseSchema,
   tokenSchema,

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { GASLESS_CHAIN_ID } from '../../../domain/money/token.ts'
 import { printable } from '../../../domain/text/outside-text.ts'
 
 /**
@@ -9,8 +10,6 @@ import { printable } from '../../../domain/text/outside-text.ts'
  * converts them.
  */
 
-export const GASLESS_CHAIN_ID = 8453
-export const WETH_BASE = '0x4200000000000000000000000000000000000006'
 export const ID_LENGTH_MAX = 128
 export const SLIPPAGE_BPS = { min: 1, max: 2000, default: 50 } as const
 

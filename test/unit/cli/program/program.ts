@@ -3,8 +3,8 @@ import type { Io } from '../../../../src/cli/process/io.ts'
 import { createProgram } from '../../../../src/cli/program/root.ts'
 
 /** The whole program for inspection, or as it is made for a first word: its commands must not run. */
-export function theProgram(first?: string): Command {
-  const io = { env: {} } as Io
+export function theProgram(first?: string, env: Io['env'] = {}): Command {
+  const io = { env } as Io
   const signals = {} as Parameters<typeof createProgram>[0]['signals']
   return createProgram({ io, signals, does: async () => undefined }, first)
 }

@@ -24,24 +24,25 @@ const common = {
 const fields = { token: secret(botToken), line: plain(integer({ min: 1, max: 9 })) }
 
 test('a channel compiles only if each setting declares its secrecy', () => {
+  const undeclared = { token: botToken, ...routing([]) }
   // @ts-expect-error a bare schema is not a field
-  const bare = () => defineChannel({ ...common, fields: { token: botToken, ...routing([]) } })
+  const bare = () => defineChannel({ ...common, fields: () => undeclared })
   // @ts-expect-error masked values must be text
   const number = () => secret(integer({ min: 1, max: 9 }))
   // @ts-expect-error an address must be text
   const list = () => secretAddress(webAddress.array())
   const { identity: _, ...nameless } = common
   // @ts-expect-error the outbox could not distinguish its receivers
-  const same = () => defineChannel({ ...nameless, fields: { ...fields, ...routing([]) } })
+  const same = () => defineChannel({ ...nameless, fields: () => ({ ...fields, ...routing([]) }) })
   // @ts-expect-error its events could not be chosen
-  const deaf = () => defineChannel({ ...common, fields })
+  const deaf = () => defineChannel({ ...common, fields: () => fields })
   expect([bare, number, list, same, deaf]).toHaveLength(5)
 })
 
 test('settings arrive with the types of their fields', () => {
   const pager = defineChannel({
     ...common,
-    fields: { ...fields, ...routing(EVENTS_USUAL) },
+    fields: () => ({ ...fields, ...routing(EVENTS_USUAL) }),
     identity: ({ token, line }) => {
       const typed: readonly [string, number] = [token, line]
       return typed
