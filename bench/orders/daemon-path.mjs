@@ -17,7 +17,7 @@ import { composeGuard, openState } from '../../src/cli/compose/state.ts'
 import { openAnchors } from '../../src/cli/compose/wallets.ts'
 import { openObserving } from '../../src/cli/compose/observing.ts'
 import { createWatch } from '../../src/control/probes.ts'
-import { optimiseEarly } from '../../src/cli/process/v8-settings.ts'
+import { settleIn } from '../../src/cli/process/v8-settings.ts'
 import { loadSettings } from '../../src/config/settings/load-settings.ts'
 import { loadStrategies } from '../../src/strategies/files/load-strategies.ts'
 import { DEFAULT_POLICY } from '../../src/domain/policy.ts'
@@ -205,7 +205,7 @@ async function main() {
   const context = { ...composed.context, ...own, closing: signal, stop: signal }
   await schedule(context, strategies)
   const slotOf = createTicks(context, strategies)
-  optimiseEarly()
+  settleIn()
 
   const one = async (worker) => {
     const { intents } = await slotOf(worker)

@@ -33,6 +33,7 @@ import type { FailureData } from '../json/shapes.ts'
 import { logWarnings } from '../load-files.ts'
 import { EXIT, type ExitCode, type Io, printJson } from '../process/io.ts'
 import { orRefuse, refusalOf } from '../process/refusal.ts'
+import { keepHeapSmallFor } from '../process/v8-settings.ts'
 import { COMMIT, VERSION, VERSION_TEXT } from '../process/version.ts'
 import type { HandlerInput } from './handle.ts'
 import { type Ended, type LockedRun, type RunLog, type RunOptions, trade } from './trade.ts'
@@ -53,6 +54,7 @@ export async function openRunLog(
 
 export async function runLocked(input: LockedRun): Promise<ExitCode> {
   const { io, lock, settings, log, scrubber } = input
+  keepHeapSmallFor(input.strategies)
   const shutdown = new AbortController()
   const offSignal = io.onSignal((name) => shutdown.abort(name))
   logWarnings(log, input.warnings)

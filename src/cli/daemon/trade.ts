@@ -30,7 +30,7 @@ import { manualStrategyOf } from '../manual-order.ts'
 import { tradedTokens } from '../market.ts'
 import { DEFAULT_CONFIG, type Io } from '../process/io.ts'
 import { programName } from '../process/program-name.ts'
-import { optimiseEarly } from '../process/v8-settings.ts'
+import { collectGarbage, letHeapGrow, settleIn } from '../process/v8-settings.ts'
 import { describeSchedule } from '../text/amount-data.ts'
 import { type HandlerInput, handleRequests } from './handle.ts'
 import type { ReloadInput } from './reload.ts'
@@ -38,7 +38,9 @@ import type { ReloadInput } from './reload.ts'
 /** Longest time for which open orders are followed after a stop. A supervisor must wait longer. */
 const DRAIN_MS = 25_000
 /** From the start of trading; longer than load-program.ts waits before it makes a code cache. */
-const OPTIMISED_AFTER_MS = 6_000
+const SETTLED_AFTER_MS = 6_000
+/** V8 shrinks its young generation only if little was allocated in the last five seconds. */
+const COLLECTED_AFTER_MS = 12_000
 
 export type RunOptions = ConfigOptions & {
   readonly forMs?: number | undefined
@@ -159,7 +161,9 @@ export async function trade(input: Trading): Promise<Ended> {
           control,
         )
         announce(input, agenda)
-        setTimeout(optimiseEarly, OPTIMISED_AFTER_MS).unref()
+        letHeapGrow()
+        setTimeout(settleIn, SETTLED_AFTER_MS).unref()
+        setTimeout(collectGarbage, COLLECTED_AFTER_MS).unref()
         input.watch.ready()
         io.signalReady()
         input.manager.ready()
