@@ -50,6 +50,6 @@ export function settleIn(): void {
 export function collectGarbage(): void {
   const flags = ['expose-gc', 'compact-on-every-full-gc']
   for (const flag of flags) setFlagsFromString(`--${flag}`)
-  runInNewContext('gc')()
+  runInNewContext('globalThis.gc?.()')
   for (const flag of flags) setFlagsFromString(`--no-${flag}`)
 }
