@@ -58,7 +58,7 @@ export function dashboardOf(sheet: Sheet): Dashboard {
     )
   if (byStrategy)
     dashboard.withVariable(
-      valuesOf('strategy', 'tranched_slots_total{job="tranched", instance=~"$instance"}').label(
+      valuesOf('strategy', 'tranched_unfilled_total{job="tranched", instance=~"$instance"}').label(
         'Strategy',
       ),
     )

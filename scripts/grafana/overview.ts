@@ -1,15 +1,7 @@
 import type { Sheet } from './frame.ts'
 import { LOST, OUTCOME_COLORS, YES_IS_BAD } from './outcomes.ts'
 import { bars, GOOD_AT_0, layers, lines, MONEY_UNIT, NEUTRAL, stat, table } from './panels.ts'
-import {
-  countInAll,
-  countOf,
-  increaseInAll,
-  increaseOf,
-  moneyOf,
-  of,
-  quantileOf,
-} from './selector.ts'
+import { countInAll, countOf, moneyOf, of, quantileOf } from './selector.ts'
 
 const STRATEGY_PAGE = {
   title: 'this strategy',
@@ -61,7 +53,7 @@ export const OVERVIEW: Sheet = {
       title: 'Slots without a fill',
       about:
         'Failed, expired, refused and missed slots, in the selected time. Skipped slots do not count.',
-      expr: `sum(${increaseInAll('tranched_slots_total', LOST)})`,
+      expr: `sum(${countInAll('tranched_slots_total', LOST)})`,
       unit: 'none',
       decimals: 0,
       steps: GOOD_AT_0,
@@ -85,7 +77,7 @@ export const OVERVIEW: Sheet = {
           unit: 'short',
           queries: [
             {
-              expr: `sum by (outcome) (${increaseOf('tranched_slots_total')})`,
+              expr: `sum by (outcome) (${countOf('tranched_slots_total')})`,
               legend: '{{outcome}}',
             },
           ],
@@ -192,13 +184,13 @@ function strategies() {
       },
       {
         name: 'Skipped',
-        expr: by(increaseInAll('tranched_slots_total', 'outcome="skipped"')),
+        expr: by(countInAll('tranched_slots_total', 'outcome="skipped"')),
         unit: 'none',
         decimals: 0,
       },
       {
         name: 'Without a fill',
-        expr: by(increaseInAll('tranched_slots_total', LOST)),
+        expr: by(countInAll('tranched_slots_total', LOST)),
         unit: 'none',
         decimals: 0,
         steps: GOOD_AT_0,

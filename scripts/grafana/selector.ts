@@ -20,8 +20,8 @@ export function increaseInAll(metric: string, ...matchers: readonly string[]): s
 }
 
 /**
- * As `increaseOf`, for counters whose series begin with their first event, which `increase()` does not see. A series that is
- * new in the range counts whole, if a slot of its strategy ended in the range: otherwise only the scrapes are new.
+ * As `increaseOf`, for counters whose series begin with their first event, which `increase()` does not see. A series with
+ * fewer samples in the range than its daemon is new and counts whole: after a gap of the scrapes, both lack the same ones.
  */
 export function countOf(metric: string, ...matchers: readonly string[]): string {
   return countIn('$__rate_interval', of(metric, ...matchers))
@@ -33,8 +33,9 @@ export function countInAll(metric: string, ...matchers: readonly string[]): stri
 }
 
 function countIn(range: string, series: string): string {
-  const slots = `increase(${of('tranched_slots_total')}[${range}])`
-  return `(${series} unless ${series} offset ${range} and on (job, instance, strategy) ${slots} > 0 or increase(${series}[${range}]))`
+  const ofDaemon = `min by (job, instance) (count_over_time(${of('process_start_time_seconds')}[${range}]))`
+  const isNew = `count_over_time(${series}[${range}]) < on (job, instance) group_left () ${ofDaemon}`
+  return `(${series} and (${isNew}) or increase(${series}[${range}]))`
 }
 
 /** Rate per second. */

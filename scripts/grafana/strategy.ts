@@ -1,7 +1,7 @@
 import type { Sheet } from './frame.ts'
 import { FULLNESS, LOST, OUTCOME_COLORS, YES_IS_BAD } from './outcomes.ts'
 import { AMOUNT_UNIT, BPS_UNIT, bars, GOOD_AT_0, lines, stat } from './panels.ts'
-import { countInAll, countOf, increaseInAll, increaseOf, of, quantileOf } from './selector.ts'
+import { countInAll, countOf, increaseInAll, of, quantileOf } from './selector.ts'
 
 const ONE = 'strategy="$strategy"'
 
@@ -34,7 +34,7 @@ export const STRATEGY: Sheet = {
     stat({
       title: 'Slots without a fill',
       about: 'Failed, expired, refused and missed slots, in the selected time.',
-      expr: `sum(${increaseInAll('tranched_slots_total', ONE, LOST)})`,
+      expr: `sum(${countInAll('tranched_slots_total', ONE, LOST)})`,
       unit: 'none',
       decimals: 0,
       steps: GOOD_AT_0,
@@ -65,7 +65,7 @@ export const STRATEGY: Sheet = {
           unit: 'short',
           queries: [
             {
-              expr: `sum by (outcome) (${increaseOf('tranched_slots_total', ONE)})`,
+              expr: `sum by (outcome) (${countOf('tranched_slots_total', ONE)})`,
               legend: '{{outcome}}',
             },
           ],

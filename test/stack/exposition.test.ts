@@ -39,10 +39,12 @@ test('promtool accepts an exposition with values of every kind', async () => {
   expect(await lint(text)).toEqual({ code: 0, stdout: '', stderr: '' })
 })
 
-test('promtool accepts an exposition of more strategies than have buckets of their own', async () => {
+test('promtool accepts an exposition of more strategies than have every series of their own', async () => {
   const metrics = createMetrics({ version: '1' })
-  for (let at = 0; at < 300; at += 1)
+  for (let at = 0; at < 600; at += 1) {
     metrics.againstFeed.observe({ strategy: `strategy-${at}` }, at)
+    metrics.volume.inc({ strategy: `strategy-${at}`, token: 'USDC', side: 'sell' }, 1)
+  }
   const text = await metrics.render()
   expect(text).toContain('tranched_execution_vs_feed_bps_bucket{le="200"}')
   expect(await lint(text)).toEqual({ code: 0, stdout: '', stderr: '' })

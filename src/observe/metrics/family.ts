@@ -27,6 +27,15 @@ type Labels<Label extends string> = Readonly<Record<Label, string>>
 
 const PART_CHARS = 64 * 1024
 
+/**
+ * Strategies with every series: ten thousand must stay scrapable. What later ones fill is summed in series without the
+ * label `strategy`, so that sums over all strategies stay right.
+ */
+export const DETAILED_MAX = 500
+
+/** Stands for all later strategies; no strategy can have this name. */
+const OTHERS = ''
+
 /** A counter or gauge with closed label sets. A series begins with its first value. */
 export type StrategySeries<Label extends string> = Family & {
   readonly labelNames: readonly Label[]
@@ -38,14 +47,18 @@ export type StrategySeries<Label extends string> = Family & {
   remove(labels: Labels<Label>): void
 }
 
-/** The first label must be `strategy`. `beginsAbove0`: a 0 is shown only once there was another value. */
+/**
+ * The first label must be `strategy`. `beginsAbove0`: a 0 is shown only once there was another value. `detailed`: only the
+ * first `DETAILED_MAX` strategies have series of their own.
+ */
 export function createStrategySeries<Label extends string>(
   description: Description<Label> & {
     readonly type: 'counter' | 'gauge'
     readonly beginsAbove0?: boolean
+    readonly detailed?: boolean
   },
 ): StrategySeries<Label> {
-  const { name, labelNames, beginsAbove0 = false } = description
+  const { name, labelNames, beginsAbove0 = false, detailed = false } = description
   // All strategies have the same labels, so a value's place in its row stands for their text.
   const texts: string[] = []
   const places = new Map<string, number>()
@@ -58,17 +71,19 @@ export function createStrategySeries<Label extends string>(
     return place
   }
   const cellOf = (labels: Readonly<Record<string, string>>) => {
-    const strategy = escaped(labels['strategy'] ?? '')
+    const own = escaped(labels['strategy'] ?? '')
+    const strategy = detailed ? keyIn(rows, own) : own
     const row = rows.get(strategy) ?? []
     rows.set(strategy, row)
     return { row, place: placeOf(labels) }
   }
   function* lines(): Generator<string> {
     for (const [strategy, row] of rows) {
-      const start = `${name}{strategy="${strategy}"`
+      const start = strategy === OTHERS ? `${name}{` : `${name}{strategy="${strategy}"`
+      const from = strategy === OTHERS ? 1 : 0
       let text = ''
       for (let place = 0; place < row.length; place += 1)
-        if (row[place] !== undefined) text += `${start}${texts[place]}${row[place]}\n`
+        if (row[place] !== undefined) text += `${start}${texts[place]?.slice(from)}${row[place]}\n`
       yield text
     }
   }
@@ -99,47 +114,37 @@ export function createStrategySeries<Label extends string>(
   }
 }
 
-/**
- * Strategies with buckets of their own: a strategy's buckets take a kilobyte. Those of later ones are counted together,
- * without a label, so that sums over all strategies stay right at every `le`.
- */
-const OWN_BUCKETS_MAX = 250
+/** The strategy's row, or that of all later ones. */
+function keyIn(rows: ReadonlyMap<string, unknown>, strategy: string): string {
+  return rows.has(strategy) || rows.size < DETAILED_MAX ? strategy : OTHERS
+}
 
-/** A histogram per strategy, from its first observation. `buckets` ascend. */
+/** A histogram for each of the first `DETAILED_MAX` strategies, from its first observation. `buckets` ascend. */
 export function createStrategyHistogram(
   description: Omit<Description<never>, 'labelNames'> & { readonly buckets: readonly number[] },
 ) {
   const { name, buckets } = description
   const rows = new Map<string, { readonly counts: number[]; count: number; sum: number }>()
-  const shared = buckets.map(() => 0)
-  const bucketLines = (counts: readonly number[], label = ''): string => {
-    let text = ''
-    let below = 0
-    for (const [index, le] of buckets.entries()) {
-      below += counts[index] ?? 0
-      text += `${name}_bucket{${label}le="${le}"} ${below}\n`
-    }
-    return text
-  }
   function* lines(): Generator<string> {
     for (const [strategy, { counts, count, sum }] of rows) {
-      const label = `strategy="${strategy}"`
-      const own = counts === shared ? '' : bucketLines(counts, `${label},`)
-      const all = `${name}_bucket{${label},le="+Inf"} ${count}\n`
-      yield `${own}${all}${name}_sum{${label}} ${sum}\n${name}_count{${label}} ${count}\n`
+      const label = strategy === OTHERS ? '' : `strategy="${strategy}"`
+      const bucket = `${name}_bucket{${label === '' ? '' : `${label},`}le="`
+      const own = label === '' ? '' : `{${label}}`
+      let text = ''
+      let below = 0
+      for (const [index, le] of buckets.entries()) {
+        below += counts[index] ?? 0
+        text += `${bucket}${le}"} ${below}\n`
+      }
+      yield `${text}${bucket}+Inf"} ${count}\n${name}_sum${own} ${sum}\n${name}_count${own} ${count}\n`
     }
-    if (rows.size > OWN_BUCKETS_MAX) yield bucketLines(shared)
   }
   return {
     name,
     labelNames: ['strategy'],
     observe(labels: Labels<'strategy'>, value: number): void {
-      const strategy = escaped(labels.strategy)
-      const row = rows.get(strategy) ?? {
-        counts: rows.size < OWN_BUCKETS_MAX ? buckets.map(() => 0) : shared,
-        count: 0,
-        sum: 0,
-      }
+      const strategy = keyIn(rows, escaped(labels.strategy))
+      const row = rows.get(strategy) ?? { counts: buckets.map(() => 0), count: 0, sum: 0 }
       rows.set(strategy, row)
       const within = buckets.findIndex((bound) => value <= bound)
       if (within >= 0) row.counts[within] = (row.counts[within] ?? 0) + 1
@@ -159,8 +164,10 @@ export function createReadGauge(
   const { name, read } = description
   function* lines(): Generator<string> {
     for (const [labels, value] of read()) {
-      const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`)
-      yield `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}\n`
+      let pairs = ''
+      for (const label in labels)
+        pairs += `${pairs === '' ? '{' : ','}${label}="${escaped(labels[label] ?? '')}"`
+      yield `${name}${pairs === '' ? '' : `${pairs}}`} ${value}\n`
     }
   }
   return { name, text: () => parts({ ...description, type: 'gauge' }, lines()) }

@@ -3,6 +3,7 @@ import { ROUTES } from '../../venues/projections.ts'
 import {
   createStrategyHistogram,
   createStrategySeries,
+  DETAILED_MAX,
   type Make,
   SECONDS_TO_HOURS,
 } from './family.ts'
@@ -15,10 +16,11 @@ const NO_LABELS = [{}]
 
 /**
  * Everything with the label `strategy`. Ten thousand strategies must stay scrapable, at some 60 bytes a series. So only
- * `slots` and `unfilled` begin at 0, because `increase()` does not see the event that begins a series. The alerts detect
- * the first failure, refusal or skip for a reason by its new series, next to a growing total. See docs/monitoring.md.
+ * `unfilled` begins at 0, and `slots` of the first `DETAILED_MAX` strategies. `increase()` does not see the event that
+ * begins a series: the alerts detect it by a series that is younger than its daemon's. See docs/monitoring.md.
  */
 export function strategyMetrics() {
+  const withZeros = new Set<string>()
   const slots = createStrategySeries({
     type: 'counter',
     name: 'tranched_slots_total',
@@ -63,6 +65,7 @@ export function strategyMetrics() {
       name: 'tranched_volume_total',
       help: 'Sold and bought by proven fills, in whole tokens.',
       labelNames: ['strategy', 'token', 'side'],
+      detailed: true,
     }),
     againstFeed: createStrategyHistogram({
       name: 'tranched_execution_vs_feed_bps',
@@ -99,7 +102,8 @@ export function strategyMetrics() {
   return {
     series,
     start(strategy: string): void {
-      slots.start(strategy, OUTCOME_SERIES)
+      if (withZeros.size < DETAILED_MAX) withZeros.add(strategy)
+      if (withZeros.has(strategy)) slots.start(strategy, OUTCOME_SERIES)
       unfilled.start(strategy, NO_LABELS)
     },
   }

@@ -67,15 +67,20 @@ test('each of a thousand strategies is rendered', async () => {
     expect(text).toContain(`tranched_unfilled_total{strategy="${name}"} 0`)
 })
 
-/** Metrics of strategies that all have filled once, at these basis points against the feed. */
-async function filledBy(count: number, bpsOf: (index: number) => number): Promise<string> {
+function metricsOf(count: number) {
   const metrics = createMetrics({ version: '1' })
   const names = Array.from({ length: count }, (_, index) => `strategy-${10_000 + index}`)
   metrics.registerStrategies(names.map((name) => ({ name })))
+  for (const strategy of names) metrics.nextSlot.set({ strategy }, 1_800_000_000)
+  return { metrics, names }
+}
+
+/** Text of strategies that all have filled once, at these basis points against the feed. */
+async function filledBy(count: number, bpsOf: (index: number) => number): Promise<string> {
+  const { metrics, names } = metricsOf(count)
   for (const [index, strategy] of names.entries()) {
     metrics.slots.inc({ strategy, outcome: 'filled' })
     metrics.fills.inc({ strategy, venue: 'gasless' })
-    metrics.nextSlot.set({ strategy }, 1_800_000_000)
     metrics.lastFill.set({ strategy }, 1_800_000_000.123)
     metrics.volume.inc({ strategy, token: 'USDC', side: 'sell' }, 25)
     metrics.volume.inc({ strategy, token: 'WETH', side: 'buy' }, 0.009_912_345_678_912_3)
@@ -84,12 +89,20 @@ async function filledBy(count: number, bpsOf: (index: number) => number): Promis
   return metrics.render()
 }
 
-test('each of thousands of strategies that all have filled takes at most 1,100 bytes', async () => {
-  const [few, many] = await Promise.all([filledBy(1_000, () => 3), filledBy(3_000, () => 3)])
-  expect((many.length - few.length) / 2_000).toBeLessThan(1_100)
+test('ten thousand strategies that all have skipped take at most 3 MB', async () => {
+  const { metrics, names } = metricsOf(10_000)
+  for (const strategy of names) {
+    metrics.slots.inc({ strategy, outcome: 'skipped' }, 12)
+    metrics.skips.inc({ strategy, reason: 'price-outside-bounds' }, 12)
+  }
+  expect((await metrics.render()).length).toBeLessThan(3_000_000)
 })
 
-test.each([200, 300])(
+test('ten thousand strategies that all have filled take at most 4.5 MB beside their caps', async () => {
+  expect((await filledBy(10_000, () => 3)).length).toBeLessThan(4_500_000)
+})
+
+test.each([400, 600])(
   'sums of the buckets of %i strategies count every fill at every bound',
   async (count) => {
     const bpsOf = (index: number): number => (index % 9) * 5 - 20
@@ -105,10 +118,28 @@ test.each([200, 300])(
         fills.filter((bps) => bps <= bound).length,
       ]),
     )
-    for (const strategy of ['strategy-10000', `strategy-${9_999 + count}`])
-      expect(text).toContain(`tranched_execution_vs_feed_bps_count{strategy="${strategy}"} 1`)
   },
 )
+
+test('strategies after the first 500 begin with what happens, and have no volume or prices of their own', async () => {
+  const text = await filledBy(502, () => 3)
+  expect(text).toContain('tranched_slots_total{strategy="strategy-10499",outcome="missed"} 0\n')
+  expect(text).toContain(
+    'tranched_execution_vs_feed_bps_sum{strategy="strategy-10499"} 3\ntranched_execution_vs_feed_bps_count{strategy="strategy-10499"} 1\n',
+  )
+  expect(text.match(/^\w+{strategy="strategy-10501".*$/gm)).toEqual([
+    'tranched_slots_total{strategy="strategy-10501",outcome="filled"} 1',
+    'tranched_unfilled_total{strategy="strategy-10501"} 0',
+    'tranched_fills_total{strategy="strategy-10501",venue="gasless"} 1',
+    'tranched_last_fill_timestamp_seconds{strategy="strategy-10501"} 1800000000.123',
+    'tranched_next_slot_timestamp_seconds{strategy="strategy-10501"} 1800000000',
+  ])
+  expect(text).toContain('tranched_volume_total{token="USDC",side="sell"} 50\n')
+  expect(text).toContain('tranched_execution_vs_feed_bps_bucket{le="5"} 2\n')
+  expect(text).toContain(
+    'tranched_execution_vs_feed_bps_sum 6\ntranched_execution_vs_feed_bps_count 2\n',
+  )
+})
 
 test('label values that look like ids become other', () => {
   const route = closedLabels()
