@@ -3,7 +3,7 @@ import { type Asset, shownToken, type Token } from '../domain/money/token.ts'
 import { type Address, type BaseUnits, baseUnits, minOf } from '../domain/money/units.ts'
 import type { SlotSeconds } from '../domain/schedule/schedule.ts'
 import type { AccountLimits } from '../domain/settings.ts'
-import { NO_CAPS, type SpendingCaps, type TokenPair } from '../domain/strategy.ts'
+import { type Caps, NO_CAPS, type SpendingCaps, type TokenPair } from '../domain/strategy.ts'
 import { NO_MEMORY } from '../domain/strategy-memory.ts'
 import { liveSum } from '../journal/projections/exposures.ts'
 import { usedInTotal } from '../journal/projections/limits.ts'
@@ -63,14 +63,7 @@ export function viewOf(
   const kind = kindOf(strategy)
   const record = state.strategies.get(strategy.name)
   const entry = kind.entry(strategy)
-  const available = new Map<Address, bigint>()
-  const held = new Map<Address, bigint>()
-  for (const asset of kind.assets(strategy)) {
-    const amount = heldOf(context, chain, asset)
-    if (amount === undefined) continue
-    held.set(assetKey(asset), amount)
-    available.set(assetKey(asset), freeOf(context, amount, asset))
-  }
+  const { available, held } = balancesOf(context, chain, kind.assets(strategy))
   return {
     slotSeconds,
     nowSeconds: chain.blockTimeSeconds,
@@ -111,22 +104,68 @@ function soldOf(state: DaemonState, strategy: Strategy): Sold {
 
 type Prices = MarketView['prices']
 type PricePathOf = OrderContext['pricePath']
+type Balances = Pick<MarketView, 'available' | 'held'> & { readonly assets: readonly Asset[] }
 
-/** Prices of each block that was read, by pairs: all strategies of a tick share them. */
-const accepted = new WeakMap<
-  ChainView,
-  { readonly pricePath: PricePathOf; readonly byPairs: Map<string, Prices> }
->()
+/** What the strategies of a tick share of a block that was read. Thousands keep it until their decisions are recorded. */
+type Shared = {
+  readonly pricePath: PricePathOf
+  readonly byPairs: Map<string, Prices>
+  /** The last of up to `BALANCES_MAX` sets of assets. */
+  readonly balances: Balances[]
+}
+
+const BALANCES_MAX = 16
+
+const shared = new WeakMap<ChainView, Shared>()
+
+function sharedOf(chain: ChainView, pricePath: PricePathOf): Shared {
+  let known = shared.get(chain)
+  if (known?.pricePath !== pricePath) {
+    known = { pricePath, byPairs: new Map(), balances: [] }
+    shared.set(chain, known)
+  }
+  return known
+}
+
+/** Those of an earlier decision, if the amounts are still the same. */
+function balancesOf(context: ViewContext, chain: ChainView, assets: readonly Asset[]): Balances {
+  const { balances } = sharedOf(chain, context.pricePath)
+  const at = balances.findIndex(
+    ({ assets: others }) =>
+      others.length === assets.length &&
+      others.every(
+        ({ token, native }, index) =>
+          token === assets[index]?.token && native === assets[index]?.native,
+      ),
+  )
+  const last = balances[at]
+  const isSame = (asset: Asset): boolean => {
+    const amount = heldOf(context, chain, asset)
+    const key = assetKey(asset)
+    if (last?.held.get(key) !== amount) return false
+    return amount === undefined || last?.available.get(key) === freeOf(context, amount, asset)
+  }
+  if (last?.assets.every(isSame)) return last
+  const available = new Map<Address, bigint>()
+  const held = new Map<Address, bigint>()
+  for (const asset of assets) {
+    const amount = heldOf(context, chain, asset)
+    if (amount === undefined) continue
+    held.set(assetKey(asset), amount)
+    available.set(assetKey(asset), freeOf(context, amount, asset))
+  }
+  const now = { assets, available, held }
+  if (at >= 0) balances[at] = now
+  else if (balances.length < BALANCES_MAX) balances.push(now)
+  return now
+}
 
 function pricesAt(chain: ChainView, pairs: readonly TokenPair[], pricePath: PricePathOf): Prices {
-  let known = accepted.get(chain)
-  if (known?.pricePath !== pricePath) {
-    known = { pricePath, byPairs: new Map() }
-    accepted.set(chain, known)
-  }
-  let keys = ''
-  for (const { sell, buy } of pairs) keys += `${pairKey(sell, buy)} `
-  let prices = known.byPairs.get(keys)
+  const { byPairs } = sharedOf(chain, pricePath)
+  const keys = pairs.map(({ sell, buy }) => pairKey(sell, buy))
+  // Without a new text, which takes longer to find.
+  const key = keys.length === 1 ? (keys[0] ?? '') : keys.join(' ')
+  let prices = byPairs.get(key)
   if (prices === undefined) {
     const { readings, blockTimeSeconds } = chain
     prices = new Map(
@@ -135,7 +174,7 @@ function pricesAt(chain: ChainView, pairs: readonly TokenPair[], pricePath: Pric
         acceptPath(pricePath(sell, buy), readings, blockTimeSeconds),
       ]),
     )
-    known.byPairs.set(keys, prices)
+    byPairs.set(key, prices)
   }
   return prices
 }
@@ -146,10 +185,18 @@ function orderCapsOf(
   { name, limits }: Strategy,
   account: AccountLimits,
 ): ReadonlyMap<Address, BaseUnits> {
-  const given = [
-    ...[limits.perOrder, limits.perHour, limits.perDay, limits.perWeek],
-    ...[account.perOrder, account.perHour, account.perDay, account.perWeek],
-  ].filter(({ size }) => size > 0)
+  const given: Caps[] = []
+  const add = (caps: Caps): void => {
+    if (caps.size > 0) given.push(caps)
+  }
+  add(limits.perOrder)
+  add(limits.perHour)
+  add(limits.perDay)
+  add(limits.perWeek)
+  add(account.perOrder)
+  add(account.perHour)
+  add(account.perDay)
+  add(account.perWeek)
   const [only = NO_CAPS] = given
   if (given.length <= 1 && limits.total.size === 0 && account.total.size === 0) return only
   const least = new Map<Address, BaseUnits>()
@@ -170,19 +217,25 @@ function orderCapsOf(
 
 /** The view as journaled, so that `why` can show every input of a decision. */
 export function inputsOf(strategy: Strategy, view: MarketView, chain: ChainView): DecisionInputs {
-  const available: Record<string, bigint> = {}
-  for (const asset of assetsOf(strategy)) {
-    const free = availableOf(view, asset)
-    if (free !== undefined) available[shownToken(asset).symbol] = free
-  }
-  const prices: Record<string, PriceInput> = {}
-  for (const [pair, answer] of view.prices) {
-    if (!answer.ok) prices[pair] = { refused: answer.reason }
-    else {
-      const { ratio, updatedAtSeconds, pairs } = answer.price
-      prices[pair] = { num: ratio.num, den: ratio.den, updatedAtSeconds, feeds: pairs }
+  const available = known(availableInputs, view.available, () => {
+    const free: Record<string, bigint> = {}
+    for (const asset of assetsOf(strategy)) {
+      const amount = availableOf(view, asset)
+      if (amount !== undefined) free[shownToken(asset).symbol] = amount
     }
-  }
+    return free
+  })
+  const prices = known(priceInputs, view.prices, () => {
+    const inputs: Record<string, PriceInput> = {}
+    for (const [pair, answer] of view.prices) {
+      if (!answer.ok) inputs[pair] = { refused: answer.reason }
+      else {
+        const { ratio, updatedAtSeconds, pairs } = answer.price
+        inputs[pair] = { num: ratio.num, den: ratio.den, updatedAtSeconds, feeds: pairs }
+      }
+    }
+    return inputs
+  })
   return {
     blockNumber: chain.blockNumber,
     blockTimeSeconds: chain.blockTimeSeconds,
@@ -191,6 +244,20 @@ export function inputsOf(strategy: Strategy, view: MarketView, chain: ChainView)
     memory: view.memory,
     ...entryInput(strategy, view),
   }
+}
+
+/** Balances are shared only by strategies of the same assets. */
+const availableInputs = new WeakMap<MarketView['available'], DecisionInputs['available']>()
+const priceInputs = new WeakMap<Prices, DecisionInputs['prices']>()
+
+function known<Key extends object, Value>(
+  values: WeakMap<Key, Value>,
+  key: Key,
+  make: () => Value,
+): Value {
+  const value = values.get(key) ?? make()
+  values.set(key, value)
+  return value
 }
 
 function entryInput(strategy: Strategy, { entry }: MarketView): Pick<DecisionInputs, 'entry'> {

@@ -99,25 +99,17 @@ export function decideSlot(input: SlotInput): number | Decided {
   if ('asks' in considered)
     return { isPlainSkip: false, record: () => askAndTake(input, considered) }
   const { decision, alongside, terms, warning } = considered
+  const waitsMs = waitOf(input, decision)
+  if (waitsMs !== undefined) return waitsMs
   const isPlainSkip =
     decision.tag === 'skip' &&
     alongside.length === 0 &&
     terms === undefined &&
     warning === undefined &&
     changed(input, decision.memory) === undefined
-  return (
-    waitOf(input, decision) ?? {
-      isPlainSkip,
-      // An order that ended meanwhile may have changed the memory, which a plain skip leaves alone.
-      record: () =>
-        record(
-          input,
-          isPlainSkip
-            ? { ...considered, decision: { ...decision, memory: undefined } }
-            : considered,
-        ),
-    }
-  )
+  if (!isPlainSkip) return { isPlainSkip, record: () => record(input, considered) }
+  // An order that ended meanwhile may have changed the memory, which a plain skip leaves alone.
+  return { isPlainSkip, record: skipOf(input, considered, { ...decision, memory: undefined }) }
 }
 
 async function askAndTake(input: SlotInput, question: Question): Promise<Taken> {
@@ -176,7 +168,7 @@ function record(input: SlotInput, considered: Considered): Promise<Taken> {
     context.ports.observe({ type: 'implausible', strategy: strategy.name, detail })
   return decision.tag === 'trade'
     ? openSlot(input, considered, decision)
-    : skipSlot(input, considered, decision)
+    : skipOf(input, considered, decision)()
 }
 
 /** Decides a slot within its limits and without effects, or returns its module's question (see `considerReply`). */
@@ -296,28 +288,30 @@ async function openSlot(
   return { intents: intents.map((intent) => intent.id) }
 }
 
-async function skipSlot(
+/** Records a skip. Keeps no more than its events, because thousands wait until they are recorded. */
+function skipOf(
   input: SlotInput,
   { inputs, alongside, terms }: Considered,
   { reason, detail, memory }: Skip,
-): Promise<Taken> {
+): () => Promise<Taken> {
   const { context, strategy, slotSeconds } = input
-  await context.ports.journal.append(
-    slotClosed({
-      strategy: strategy.name,
-      slotSeconds,
-      outcome: 'skipped',
-      reason,
-      detail,
-      inputs: inputs?.(),
-      decidedAtMs: input.nowMs,
-      terms,
-      memory: changed(input, memory),
-      ...manualOf(input),
-    }),
-    ...alongside,
-  )
-  return { intents: [], skip: { reason, detail } }
+  const { journal } = context.ports
+  const closed = slotClosed({
+    strategy: strategy.name,
+    slotSeconds,
+    outcome: 'skipped',
+    reason,
+    detail,
+    inputs: inputs?.(),
+    decidedAtMs: input.nowMs,
+    terms,
+    memory: changed(input, memory),
+    ...manualOf(input),
+  })
+  return async () => {
+    await journal.append(closed, ...alongside)
+    return { intents: [], skip: { reason, detail } }
+  }
 }
 
 function manualOf({ order }: SlotInput): Pick<SlotOpened, 'manual'> {

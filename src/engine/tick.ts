@@ -8,7 +8,8 @@ import { asksModule, makesCalls, type Strategy } from '../strategies/registry.ts
 import { hearServiceClock, trustedNow } from '../venues/chain-requests.ts'
 import type { OrderContext } from '../venues/context.ts'
 import { type FundsInspection, reportBalances, reportMarket } from './inspect-funds.ts'
-import { blockingSkip, mayWait } from './limits/blocked.ts'
+import { blockingSkip, waitingIn } from './limits/blocked.ts'
+import { prepareTerms } from './limits/hold.ts'
 import { marketOf, type Wanted, wantedBy } from './market-snapshot.ts'
 import { PendingRequests } from './pending-requests.ts'
 import { comparedHead, readMarket } from './read-market.ts'
@@ -52,6 +53,9 @@ export function createAgenda(input: AgendaInput) {
   const pendingRequests = new PendingRequests({ ...input, upcoming })
   const handler = new TickHandler(input, upcoming, pendingRequests)
   const watchPrograms = createProgramsWatch(ports, upcoming)
+  const prepare = (strategies: readonly Strategy[]): void =>
+    void prepareTerms(context, strategies).catch(input.fail)
+  prepare(upcoming.strategies)
   return {
     /** Handles everything due. Resolves with the intents to execute; those of custom modules are launched as they arrive. */
     async tick(): Promise<readonly IntentId[]> {
@@ -63,7 +67,10 @@ export function createAgenda(input: AgendaInput) {
     },
     settled: () => pendingRequests.settled(),
     /** Replaces the strategies. Never call it during a tick or while a module request is pending. */
-    replace: (others: readonly Strategy[]) => upcoming.replace(others),
+    replace(others: readonly Strategy[]): void {
+      upcoming.replace(others)
+      prepare(others)
+    },
     /** An order ended: waiting slots are checked at the next tick. Returns true if any wait. */
     orderEnded: () => upcoming.releaseAll(),
     /** Re-reads the calendar after registrations. Never call it during a tick. */
@@ -111,7 +118,10 @@ class TickHandler {
   async handle(nowMs: number): Promise<readonly IntentId[]> {
     const { context, launch } = this.#input
     const { closing, ports } = context
-    const due = this.#upcoming.dueAt(nowMs).filter((each) => !this.#waitsForTurn(each, nowMs))
+    const mayWait = waitingIn({ state: ports.journal.state, account: context.account })
+    const due = this.#upcoming
+      .dueAt(nowMs)
+      .filter((each) => !(mayWait(each) && this.#waitsForTurn(each, nowMs)))
     if (this.#mayWait(due, nowMs)) return []
     const snapshot = await this.#read(due, nowMs)
     const isLarge = due.length > DECIDED_AT_ONCE
@@ -149,8 +159,10 @@ class TickHandler {
     const { context } = this.#input
     const owed = await this.#believed(due, heads)
     if (context.closing.aborted) return []
-    const missed = owed.filter(({ due: { missed } }) => missed !== undefined)
-    await Promise.all(missed.map((each) => recordMissed(context, each)))
+    const missed = owed.flatMap(({ strategy: { name: strategy }, due: { missed } }) =>
+      missed === undefined ? [] : [slotsMissed({ strategy, ...missed })],
+    )
+    await Promise.all(missed.map((event) => context.ports.journal.append(event)))
     const own = owed.filter(({ strategy }) => !asksModule(strategy))
     const taken = own.flatMap((each) => this.#take(each, view, skips))
     for (const each of owed) if (asksModule(each.strategy)) this.#ask(each, view)
@@ -185,7 +197,6 @@ class TickHandler {
   #waitsForTurn(strategy: Strategy, nowMs: number): boolean {
     const { ports, account } = this.#input.context
     const { state } = ports.journal
-    if (!mayWait({ state, strategy, account })) return false
     const blocked = blockingSkip({ state, strategy, account, nowMs })
     const slotSeconds = blocked && this.#upcoming.dueOf(strategy, nowMs)?.due.open[0]
     if (slotSeconds === undefined || blocked === undefined) return false
@@ -266,7 +277,8 @@ class TickHandler {
       const owing = this.#upcoming.dueOf(strategy, atMs)
       if (owing === undefined) continue
       owed.push(owing)
-      counted += countedOf(owing)
+      const { missed } = owing.due
+      counted += missed === undefined ? 0 : (missed.count ?? COUNTED_AT_ONCE)
       if (counted < COUNTED_AT_ONCE) continue
       counted = 0
       await clock.sleep(0)
@@ -320,10 +332,6 @@ function unreadyText(
   return `chain ${chain} could not be read`
 }
 
-function countedOf({ due: { missed } }: Owed): number {
-  return missed === undefined ? 0 : (missed.count ?? COUNTED_AT_ONCE)
-}
-
 /** Clock comparison per venue; undefined if the venue's newest block is unavailable. */
 function comparedClocks(context: OrderContext, heads: Heads) {
   const compare = (blockTimeSeconds: number | undefined, serviceOffsetMs?: number) =>
@@ -332,14 +340,6 @@ function comparedClocks(context: OrderContext, heads: Heads) {
       : trustedNow(context, { blockTimeSeconds, serviceOffsetMs })
   const serviceOffsetMs = context.ports.gasless.clockOffsetMs()
   return { swaps: compare(heads.swaps, serviceOffsetMs), calls: compare(heads.calls) }
-}
-
-async function recordMissed(
-  context: OrderContext,
-  { strategy: { name: strategy }, due: { missed } }: Owed,
-): Promise<void> {
-  if (missed === undefined) return
-  await context.ports.journal.append(slotsMissed({ strategy, ...missed }))
 }
 
 function reportOpen(context: OrderContext): void {

@@ -22,6 +22,9 @@ type Times = { readonly dueMs: number; readonly wakeMs: number }
 
 type Next = Times & { readonly slot: SlotSeconds }
 
+/** The earliest times; `first` are due at `dueMs`, all others not before `laterMs`. Known before thousands are due at once. */
+type Soonest = Times & { readonly laterMs: number; readonly first: readonly Strategy[] }
+
 /** Since when a slot waits for its chain or its clocks, epoch ms, and the cause as a clause. */
 type Unready = { readonly slot: SlotSeconds; readonly sinceMs: number; readonly why: string }
 
@@ -47,7 +50,7 @@ export class Upcoming {
   readonly #unready = new Map<string, Unready>()
   readonly #next = new Map<string, Next>()
   readonly #postponed = new Map<string, Pause>()
-  #soonest: Times | undefined
+  #soonest: Soonest | undefined
   #strategies: readonly Strategy[] = []
 
   constructor(input: {
@@ -144,14 +147,19 @@ export class Upcoming {
   /** Strategies that owe a slot and are not deferred. Does not walk the calendar, because the time may be wrong. */
   dueAt(nowMs: number): readonly Strategy[] {
     this.#release(nowMs)
-    if (nowMs < this.#times().dueMs) return []
-    return this.#strategies.filter((strategy) => {
-      const { name } = strategy
-      if (this.#postponed.has(name) || (this.#next.get(name)?.dueMs ?? FAR) > nowMs) return false
+    const { dueMs, laterMs, first } = this.#times()
+    if (nowMs < dueMs) return []
+    const due =
+      nowMs < laterMs ? first : this.#strategies.filter(({ name }) => this.#owes(name, nowMs))
+    return due.filter((strategy) => {
       if (this.#canBeHandled(strategy)) return true
       this.postpone(strategy, { nowMs, ms: START_RETRY_MS })
       return false
     })
+  }
+
+  #owes(name: string, nowMs: number): boolean {
+    return !this.#postponed.has(name) && (this.#next.get(name)?.dueMs ?? FAR) <= nowMs
   }
 
   /** `missed: skip` drops slots from before the process start, so that time must be known. */
@@ -210,16 +218,27 @@ export class Upcoming {
     return dueMs - nowMs <= EARLY_MS ? dueMs : wakeMs
   }
 
-  #times(): Times {
+  #times(): Soonest {
     if (this.#soonest !== undefined) return this.#soonest
     let dueMs = FAR
+    let laterMs = FAR
     let wakeMs = FAR
-    for (const [name, next] of this.#next) {
-      const untilMs = this.#postponed.get(name)?.untilMs
-      dueMs = Math.min(dueMs, untilMs ?? next.dueMs)
+    let first: Strategy[] = []
+    for (const strategy of this.#strategies) {
+      const next = this.#next.get(strategy.name)
+      if (next === undefined) continue
+      const untilMs = this.#postponed.get(strategy.name)?.untilMs
+      const ownMs = untilMs ?? next.dueMs
       wakeMs = Math.min(wakeMs, untilMs ?? next.wakeMs)
+      if (ownMs === dueMs) first.push(strategy)
+      else if (ownMs > dueMs) laterMs = Math.min(laterMs, ownMs)
+      else {
+        laterMs = dueMs
+        dueMs = ownMs
+        first = [strategy]
+      }
     }
-    this.#soonest = { dueMs, wakeMs }
+    this.#soonest = { dueMs, laterMs, wakeMs, first }
     return this.#soonest
   }
 }

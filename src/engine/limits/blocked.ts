@@ -32,14 +32,18 @@ export function blockingSkip(question: Question): Skip | undefined {
 }
 
 /**
- * False if nothing can make the strategy's slot wait: no order in flight, no cooldown, no last slice that waits for the
- * market. A cheap answer for thousands of strategies.
+ * Tells false of strategies whose slot nothing can make wait: no order in flight, no cooldown, no last slice that waits for
+ * the market. A cheap answer for thousands of strategies, while the state stays as it is.
  */
-export function mayWait({ state, strategy, account }: Omit<Question, 'nowMs'>): boolean {
-  if (state.intents.size > 0 || strategy.limits.cooldownMs > 0 || account.cooldownMs > 0)
-    return true
-  if (kindOf(strategy).slicedTotal(strategy) !== undefined) return true
-  return state.strategies.get(strategy.name)?.openSlots.length !== 0
+export function waitingIn({
+  state,
+  account,
+}: Pick<Question, 'state' | 'account'>): (strategy: Strategy) => boolean {
+  if (state.intents.size > 0 || account.cooldownMs > 0) return () => true
+  return (strategy) =>
+    strategy.limits.cooldownMs > 0 ||
+    kindOf(strategy).slicedTotal(strategy) !== undefined ||
+    state.strategies.get(strategy.name)?.openSlots.length !== 0
 }
 
 function stopped({ state, strategy }: Question): Skip | undefined {
@@ -77,6 +81,7 @@ function crowded({ state, strategy, account }: Question): Skip | undefined {
 }
 
 function cooling({ state, strategy, account, nowMs }: Question): Skip | undefined {
+  if (strategy.limits.cooldownMs === 0 && account.cooldownMs === 0) return undefined
   const own = coolsForMs(strategy.limits.cooldownMs, nowMs, () => lastStartMs(state, strategy.name))
   if (own > 0) return { ...skip('cooldown', freeAgain(own)), freesAtMs: nowMs + own }
   const all = coolsForMs(account.cooldownMs, nowMs, () => lastStartMs(state, undefined))

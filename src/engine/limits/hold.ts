@@ -15,6 +15,7 @@ import {
   isBounded,
 } from '../../strategies/decision/plausibility.ts'
 import { kindOf, pairsOf, type Strategy } from '../../strategies/registry.ts'
+import type { OrderContext } from '../../venues/context.ts'
 import { type ViewContext, viewOf } from '../market-snapshot.ts'
 
 export type FirstCheck = {
@@ -46,23 +47,40 @@ export function termsOfPrices(
   pricePath: ViewContext['pricePath'],
 ): string | undefined {
   if (!isBounded(strategy)) return undefined
-  const terms = termsOf(strategy, versionOf)
   const last = digests.get(strategy)
-  if (last?.terms === terms && last.pricePath === pricePath) return last.digest
+  if (last?.pricePath === pricePath) return last.digest
+  const terms = termsOf(strategy, versionOf)
   const feeds = pairsOf(strategy).map(({ sell, buy }) =>
     pricePath(sell, buy)?.map(({ feed, inverted }) => `${feed.feed} ${inverted}`),
   )
   const digest = digestOf(`${terms} ${feeds.join()}`)
-  digests.set(strategy, { terms, pricePath, digest })
+  digests.set(strategy, { pricePath, digest })
   return digest
 }
 
-type LastDigest = Pick<ViewContext, 'pricePath'> & {
-  readonly terms: string
-  readonly digest: string
+/** From this many strategies on, computing all digests in one tick would make it late. */
+const MANY = 400
+const PREPARED_AT_ONCE = 25
+
+/** Computes the terms of many strategies in slices of a few milliseconds, before their first slots need them. */
+export async function prepareTerms(
+  { pricePath, ports, closing }: OrderContext,
+  strategies: readonly Strategy[],
+): Promise<void> {
+  if (strategies.length < MANY) return
+  for (const [index, strategy] of strategies.entries()) {
+    if (index % PREPARED_AT_ONCE === 0) await ports.clock.sleep(0)
+    if (closing.aborted) return
+    termsOfPrices(strategy, ports.modules.versionOf, pricePath)
+  }
 }
 
-/** The last digest of each strategy in force: computing it takes longer than the rest of a decision. */
+type LastDigest = Pick<ViewContext, 'pricePath'> & { readonly digest: string }
+
+/**
+ * The last digest of each strategy in force: computing it takes longer than the rest of a decision. A strategy with prices
+ * asks no module, so its terms never change.
+ */
 const digests = new WeakMap<Strategy, LastDigest>()
 
 /**

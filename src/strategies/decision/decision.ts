@@ -64,9 +64,15 @@ export function assetKey(asset: Asset): Address {
   return shownToken(asset).address
 }
 
+/** Keys by tokens: a text that was used before is found faster than a new one. */
+const pairKeys = new WeakMap<Token, WeakMap<Token, string>>()
+
 /** Key of the price of `buy` in `sell`. */
 export function pairKey(sell: Token, buy: Token): string {
-  return `${sell.symbol}/${buy.symbol}`
+  const known = pairKeys.get(sell) ?? new WeakMap<Token, string>()
+  const key = known.get(buy) ?? `${sell.symbol}/${buy.symbol}`
+  pairKeys.set(sell, known.set(buy, key))
+  return key
 }
 
 /** Limits an amount to the maximum of one order; the rest is left for later slots. */
