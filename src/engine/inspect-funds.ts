@@ -1,5 +1,6 @@
 import { type PriceFeed, pricesAt } from '../domain/money/price.ts'
 import { ETHER, NATIVE_TOKEN, shownToken, type Token } from '../domain/money/token.ts'
+import { hasLiveAuthorization } from '../domain/order/order.ts'
 import { hasSwaps } from '../domain/settings.ts'
 import type { ChainView } from '../ports.ts'
 import { NO_PROGRESS } from '../strategies/kind.ts'
@@ -93,4 +94,12 @@ function reportClocks({ context }: FundsInspection, view: ChainView): void {
   observe({ type: 'clock-offset', source, offsetMs: blockMs - clock.now() })
   const offsetMs = gasless.clockOffsetMs()
   if (offsetMs !== undefined) observe({ type: 'clock-offset', source: 'gasless', offsetMs })
+}
+
+/** Reports how many orders are open, at each turn of the loop. */
+export function reportOpen(context: OrderContext): void {
+  let openPermits = 0
+  const { intents } = context.ports.journal.state
+  for (const open of intents.values()) if (hasLiveAuthorization(open.state)) openPermits += 1
+  context.ports.observe({ type: 'open-orders', openPermits, unresolvedIntents: intents.size })
 }

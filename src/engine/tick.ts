@@ -1,5 +1,4 @@
 import type { IntentId } from '../domain/order/intent.ts'
-import { hasLiveAuthorization } from '../domain/order/order.ts'
 import type { TrustedTime } from '../domain/policy.ts'
 import { slotsMissed } from '../journal/events/strategy/slots.ts'
 import type { ChainView } from '../ports.ts'
@@ -7,7 +6,7 @@ import type { ManualOrder } from '../strategies/manual/manual-kind.ts'
 import { asksModule, makesCalls, type Strategy } from '../strategies/registry.ts'
 import { hearServiceClock, trustedNow } from '../venues/chain-requests.ts'
 import type { OrderContext } from '../venues/context.ts'
-import { type FundsInspection, reportBalances, reportMarket } from './inspect-funds.ts'
+import { type FundsInspection, reportBalances, reportMarket, reportOpen } from './inspect-funds.ts'
 import { blockingSkip, waitingIn } from './limits/blocked.ts'
 import { prepareTerms } from './limits/hold.ts'
 import { marketOf, type Wanted, wantedBy } from './market-snapshot.ts'
@@ -118,13 +117,12 @@ class TickHandler {
   async handle(nowMs: number): Promise<readonly IntentId[]> {
     const { context, launch } = this.#input
     const { closing, ports } = context
-    const mayWait = waitingIn({ state: ports.journal.state, account: context.account })
-    const due = this.#upcoming
-      .dueAt(nowMs)
-      .filter((each) => !(mayWait(each) && this.#waitsForTurn(each, nowMs)))
+    const all = this.#upcoming.dueAt(nowMs)
+    const isLarge = all.length > DECIDED_AT_ONCE
+    // In a large tick, each slice leaves out its own, just before it reads the same strategies again.
+    const due = isLarge ? all : this.#withoutWaiting(all, nowMs)
     if (this.#mayWait(due, nowMs)) return []
     const snapshot = await this.#read(due, nowMs)
-    const isLarge = due.length > DECIDED_AT_ONCE
     const skips: Skipped[] = []
     const finishing: Promise<readonly IntentId[]>[] = []
     const finish = (handled: readonly Handled[]): void => {
@@ -136,7 +134,8 @@ class TickHandler {
     for (let from = 0; from < due.length; from += DECIDED_AT_ONCE) {
       if (from > 0) await ports.clock.sleep(0)
       if (closing.aborted) break
-      const part = due.slice(from, from + DECIDED_AT_ONCE)
+      const slice = due.slice(from, from + DECIDED_AT_ONCE)
+      const part = isLarge ? this.#withoutWaiting(slice, nowMs) : slice
       const taken = await this.#takeAll(part, snapshot, isLarge ? skips : undefined)
       finish(taken)
     }
@@ -160,9 +159,9 @@ class TickHandler {
     const owed = await this.#believed(due, heads)
     if (context.closing.aborted) return []
     const missed = owed.flatMap(({ strategy: { name: strategy }, due: { missed } }) =>
-      missed === undefined ? [] : [slotsMissed({ strategy, ...missed })],
+      missed ? context.ports.journal.append(slotsMissed({ strategy, ...missed })) : [],
     )
-    await Promise.all(missed.map((event) => context.ports.journal.append(event)))
+    await Promise.all(missed)
     const own = owed.filter(({ strategy }) => !asksModule(strategy))
     const taken = own.flatMap((each) => this.#take(each, view, skips))
     for (const each of owed) if (asksModule(each.strategy)) this.#ask(each, view)
@@ -191,6 +190,12 @@ class TickHandler {
     // After a clock was set back, the retry time may look far ahead.
     const isRetrying = nowMs < this.#retryAtMs && this.#retryAtMs - nowMs <= VIEW_RETRY_MS
     return isRetrying || !this.#isReportDue(nowMs)
+  }
+
+  #withoutWaiting(due: readonly Strategy[], nowMs: number): readonly Strategy[] {
+    const { account, ports } = this.#input.context
+    const mayWait = waitingIn({ state: ports.journal.state, account })
+    return due.filter((each) => !(mayWait(each) && this.#waitsForTurn(each, nowMs)))
   }
 
   /** True if a slot waits for other orders; decided without a read. */
@@ -340,11 +345,4 @@ function comparedClocks(context: OrderContext, heads: Heads) {
       : trustedNow(context, { blockTimeSeconds, serviceOffsetMs })
   const serviceOffsetMs = context.ports.gasless.clockOffsetMs()
   return { swaps: compare(heads.swaps, serviceOffsetMs), calls: compare(heads.calls) }
-}
-
-function reportOpen(context: OrderContext): void {
-  let openPermits = 0
-  const { intents } = context.ports.journal.state
-  for (const open of intents.values()) if (hasLiveAuthorization(open.state)) openPermits += 1
-  context.ports.observe({ type: 'open-orders', openPermits, unresolvedIntents: intents.size })
 }

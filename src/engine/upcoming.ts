@@ -151,8 +151,10 @@ export class Upcoming {
     if (nowMs < dueMs) return []
     const due =
       nowMs < laterMs ? first : this.#strategies.filter(({ name }) => this.#owes(name, nowMs))
+    if (this.#startedAtMs() !== undefined) return due
     return due.filter((strategy) => {
-      if (this.#canBeHandled(strategy)) return true
+      // `missed: skip` drops slots from before the process start, so that time must be known.
+      if (strategy.schedule.missed !== 'skip') return true
       this.postpone(strategy, { nowMs, ms: START_RETRY_MS })
       return false
     })
@@ -160,11 +162,6 @@ export class Upcoming {
 
   #owes(name: string, nowMs: number): boolean {
     return !this.#postponed.has(name) && (this.#next.get(name)?.dueMs ?? FAR) <= nowMs
-  }
-
-  /** `missed: skip` drops slots from before the process start, so that time must be known. */
-  #canBeHandled({ schedule }: Strategy): boolean {
-    return schedule.missed !== 'skip' || this.#startedAtMs() !== undefined
   }
 
   /** Ends deferrals set by a clock that has since been set back. */
