@@ -95,7 +95,7 @@ type MarketSnapshot = MarketRead & { readonly heads: Heads }
 /**
  * Handles due slots with one market read, and keeps failed ones for later. Works in slices, so that thousands of slots do not
  * keep orders from their turn. All slots are decided first, because recording takes longer: only skips that change nothing
- * are recorded after the other decisions.
+ * are recorded after the other decisions. Each slice of a large tick leaves out its waiting slots just before it decides.
  */
 class TickHandler {
   #retryAtMs = 0
@@ -119,7 +119,6 @@ class TickHandler {
     const { closing, ports } = context
     const all = this.#upcoming.dueAt(nowMs)
     const isLarge = all.length > DECIDED_AT_ONCE
-    // In a large tick, each slice leaves out its own, just before it reads the same strategies again.
     const due = isLarge ? all : this.#withoutWaiting(all, nowMs)
     if (this.#mayWait(due, nowMs)) return []
     const snapshot = await this.#read(due, nowMs)
@@ -134,8 +133,7 @@ class TickHandler {
     for (let from = 0; from < due.length; from += DECIDED_AT_ONCE) {
       if (from > 0) await ports.clock.sleep(0)
       if (closing.aborted) break
-      const slice = due.slice(from, from + DECIDED_AT_ONCE)
-      const part = isLarge ? this.#withoutWaiting(slice, nowMs) : slice
+      const part = due.slice(from, from + DECIDED_AT_ONCE)
       const taken = await this.#takeAll(part, snapshot, isLarge ? skips : undefined)
       finish(taken)
     }
@@ -156,7 +154,8 @@ class TickHandler {
     skips: Skipped[] | undefined,
   ): Promise<readonly Handled[]> {
     const { context } = this.#input
-    const owed = await this.#believed(due, heads)
+    const ready = skips === undefined ? due : this.#withoutWaiting(due, context.ports.clock.now())
+    const owed = await this.#believed(ready, heads)
     if (context.closing.aborted) return []
     const missed = owed.flatMap(({ strategy: { name: strategy }, due: { missed } }) =>
       missed ? context.ports.journal.append(slotsMissed({ strategy, ...missed })) : [],
@@ -282,8 +281,7 @@ class TickHandler {
       const owing = this.#upcoming.dueOf(strategy, atMs)
       if (owing === undefined) continue
       owed.push(owing)
-      const { missed } = owing.due
-      counted += missed === undefined ? 0 : (missed.count ?? COUNTED_AT_ONCE)
+      counted += countedOf(owing)
       if (counted < COUNTED_AT_ONCE) continue
       counted = 0
       await clock.sleep(0)
@@ -335,6 +333,10 @@ function unreadyText(
   if (time !== undefined) return 'the clocks disagreed'
   const { chain } = (makesCalls(strategy) && aggregator?.settings) || gasless
   return `chain ${chain} could not be read`
+}
+
+function countedOf({ due: { missed } }: Owed): number {
+  return missed === undefined ? 0 : (missed.count ?? COUNTED_AT_ONCE)
 }
 
 /** Clock comparison per venue; undefined if the venue's newest block is unavailable. */
