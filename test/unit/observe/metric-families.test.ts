@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { OUTCOMES } from '../../../src/domain/order/intent.ts'
 import {
   createReadGauge,
   createStrategyHistogram,
@@ -121,9 +122,10 @@ test('concurrent scrapes share one text', async () => {
 
 test('other work gets its turns while metrics of thousands of strategies are rendered', async () => {
   const metrics = createMetrics({ version: '1' })
-  metrics.registerStrategies(
-    Array.from({ length: 30_000 }, (_, index) => ({ name: `strategy-${index}` })),
-  )
+  const names = Array.from({ length: 30_000 }, (_, index) => `strategy-${index}`)
+  metrics.registerStrategies(names.map((name) => ({ name })))
+  for (const strategy of names)
+    for (const outcome of OUTCOMES) metrics.slots.inc({ strategy, outcome })
   let turns = 0
   let isDone = false
   const turn = (): void => {
