@@ -112,7 +112,8 @@ export class Observations {
 
   #observeNextSlot({ strategy, nextSlotSeconds }: Seen<'next-slot'>): Touched {
     const observed = this.#observedOf(strategy)
-    const isSame = observed.nextSlotSeconds === nextSlotSeconds
+    // The first event says that a strategy without a next slot is finished.
+    const isSame = 'nextSlotSeconds' in observed && observed.nextSlotSeconds === nextSlotSeconds
     observed.nextSlotSeconds = nextSlotSeconds
     if (observed.waits?.slotSeconds !== nextSlotSeconds) observed.waits = undefined
     return isSame ? undefined : { strategy, overview: false }

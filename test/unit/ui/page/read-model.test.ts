@@ -50,6 +50,15 @@ describe('a change', () => {
     expect(await daemon.page.refresh()).toBe(revision)
   })
 
+  test('shows a strategy as finished at the first word that it has no next slot', async () => {
+    const daemon = await aPage({ strategies: [aStrategy({ name: STRATEGY })] })
+    await daemon.journal.append(BOUND, scheduled(), ...filledSlot(2_001))
+    const revision = await daemon.page.refresh()
+    daemon.page.observe(nextSlot(STRATEGY, undefined))
+    const { strategies } = await changeSince(daemon, revision)
+    expect(strategies).toMatchObject([{ name: STRATEGY, state: 'finished' }])
+  })
+
   test('holds a fill once, and again when it is undone', async () => {
     const daemon = await aPage()
     await daemon.journal.append(BOUND, scheduled())
