@@ -37,8 +37,8 @@ export function letHeapGrow(): void {
  *
  * - Optimises code early: orders are few and their path is long, so under V8's own settings the first thousand would run in
  *   its interpreter. bench/orders has 35 % less of the main thread at concurrency 1, 15 % less at 32.
- * - Collects garbage once the heap has grown by half of what was live, not fourfold. Less would take more of the main thread:
- *   by 30 %, bench/orders has 5 % more at concurrency 32.
+ * - Collects garbage once the heap has grown by half of what was live, not fourfold: 20,000 orders (bench/memory) end at 1.3 of
+ *   2,000, not at 1.7, for 2 % more of the main thread at concurrency 32.
  */
 export function settleIn(): void {
   setFlagsFromString('--always-sparkplug')
